@@ -107,7 +107,7 @@ int nn_onnx_constant_read(struct nn_onnx_constant *c, const struct nn_onnx_file 
 			  const Onnx__Tensor *t, const struct nn_onnx_raw *raw,
 			  struct nn_error *err)
 {
-	struct nn_onnx_raw own = { t->raw_data.data, t->raw_data.len };
+	struct nn_onnx_raw own = { .data = t->raw_data.data, .n = t->raw_data.len };
 	int dtype = nn_onnx_dtype(t->data_type);
 	size_t bytes = 0;
 

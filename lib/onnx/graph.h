@@ -183,7 +183,11 @@ bool nn_onnx_output_scales(const struct nn_json *json, int output, size_t count,
 int nn_onnx_fold(struct nn_onnx_graph *g, const struct nn_onnx_node *node, bool *done,
 		 struct nn_error *err);
 
-/* text.c: names of lines, their text, and the tensors, as a model file would have them. */
-int nn_onnx_graph_write(struct nn_onnx_graph *g, struct nn_st **st, struct nn_error *err);
+/*
+ * text.c: names of lines, their text, and the tensors, as a model file would have them: those of
+ * the file stay in its block of weights, which goes with them.
+ */
+int nn_onnx_graph_write(struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights,
+			struct nn_st **st, struct nn_error *err);
 
 #endif

@@ -185,7 +185,7 @@ int nn_onnx_read(struct nn_st **st, struct nn_input *input, bool beside, struct 
 
 	if (status == 0)
 		status = nn_onnx_graph_open(&graph, &file, err);
-	if (status == 0 && (import(&graph, err) < 0 || nn_onnx_graph_write(&graph, st, err) < 0))
+	if (status == 0 && (import(&graph, err) < 0 || nn_onnx_graph_write(&graph, &file.skeleton, st, err) < 0))
 		status = nn_fail_at(err, "%s", file.path);
 	nn_onnx_graph_close(&graph);
 	nn_onnx_file_free(&file);

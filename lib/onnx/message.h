@@ -1,4 +1,4 @@
-/* An ONNX file read whole: its message, and the bytes of its weights. */
+/* An ONNX file read whole: its message, and its weights. */
 #ifndef NN_ONNX_MESSAGE_H
 #define NN_ONNX_MESSAGE_H
 
@@ -10,7 +10,6 @@ struct nn_onnx_file {
 	const char *path; /* for messages, and where external data are */
 	bool beside;      /* it lies in a folder: external data may lie there too */
 	Onnx__Model *model;
-	struct nn_block bytes;
 	struct nn_onnx_skeleton skeleton;
 	size_t spent, budget; /* bytes that unpacking took and may take */
 };

@@ -1,12 +1,13 @@
 /*
  * The wire format of protobuf, as far as it has to be known before a message is unpacked: how much
- * there is of what, and where the bytes of the weights lie, which stay where they are.
+ * there is of what. Weights go from the file to where they stay, each aligned, and nowhere else.
  */
 #ifndef NN_ONNX_SKELETON_H
 #define NN_ONNX_SKELETON_H
 
 #include "base/text.h"
-#include "base/error.h"
+#include "file/bytes.h"
+#include "file/input.h"
 
 #define NN_ONNX_MOST ((size_t)1000000) /* nodes of a graph, tensors of a graph, and the like */
 
@@ -14,16 +15,20 @@
 struct nn_onnx_raw {
 	const unsigned char *data;
 	size_t n;
+	size_t at; /* among the weights */
+	bool found;
 };
 
 struct nn_onnx_skeleton {
 	struct nn_text bytes;    /* the model without raw_data of its initializers */
-	struct nn_onnx_raw *raw; /* borrowed from the file; [n_raw] */
-	size_t n_raw;
+	struct nn_onnx_raw *raw; /* borrowed from the weights; [n_raw] */
+	size_t n_raw, raw_room;
+	struct nn_block weights;
+	size_t used; /* bytes of the weights */
 };
 
-/* Errors say what is wrong, not where. Free it on failure too. */
-int nn_onnx_skeleton(struct nn_onnx_skeleton *skeleton, const unsigned char *bytes, size_t n,
+/* All that is left of the input. Errors begin with its name. Free it on failure too. */
+int nn_onnx_skeleton(struct nn_onnx_skeleton *skeleton, struct nn_input *input,
 		     struct nn_error *err);
 void nn_onnx_skeleton_free(struct nn_onnx_skeleton *skeleton);
 

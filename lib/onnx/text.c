@@ -149,34 +149,60 @@ static char *tensor_name(const struct nn_onnx_graph *g, const struct nn_onnx_par
 	return nn_strdup(name, err);
 }
 
-/* All in one block, each aligned: the first tensor owns it. */
-static int take_tensors(const struct nn_onnx_graph *g, struct nn_st *st, struct nn_error *err)
+/* Where a parameter's values lie among the weights that were read; SIZE_MAX: elsewhere. */
+static size_t place_of(const struct nn_onnx_parameter *p, const struct nn_onnx_skeleton *weights)
 {
-	size_t total = 1, at = 0;
+	uintptr_t at = (uintptr_t)p->constant->data, begin = (uintptr_t)weights->weights.data;
 
-	for (size_t i = 0; i < g->n_parameters; i++)
-		if (!nn_add(total, bytes_of(&g->parameters[i]) + ALIGN, &total))
-			return nn_fail(err, NN_EFORMAT, "the sizes of all tensors overflow");
-	if (nn_st_reserve(st, g->n_parameters, err) < 0)
-		return -1;
-	if (g->n_parameters > 0 && nn_block_reserve(&st->arrays[0], total, err) < 0)
-		return -1;
+	return at >= begin && at < begin + weights->used ? at - begin : SIZE_MAX;
+}
+
+/* Room for those that were made, behind the others, which may move with their block. */
+static int make_room(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights, size_t *at,
+		     struct nn_error *err)
+{
+	size_t total = weights->used + 1;
+
 	for (size_t i = 0; i < g->n_parameters; i++) {
 		const struct nn_onnx_parameter *p = &g->parameters[i];
-		unsigned char *data = nn_block_at(&st->arrays[0], at);
+
+		at[i] = place_of(p, weights);
+		if (at[i] != SIZE_MAX)
+			continue;
+		at[i] = (total + ALIGN - 1) / ALIGN * ALIGN;
+		if (!nn_add(at[i] + ALIGN, bytes_of(p), &total))
+			return nn_fail(err, NN_EFORMAT, "the sizes of all tensors overflow");
+	}
+	return nn_block_reserve(&weights->weights, total, err);
+}
+
+static int take_tensors(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights,
+			struct nn_st *st, struct nn_error *err)
+{
+	size_t *at = nn_alloc(g->n_parameters, sizeof *at, err);
+	int status = at && nn_st_reserve(st, g->n_parameters, err) == 0
+			     ? make_room(g, weights, at, err)
+			     : -1;
+
+	for (size_t i = 0; status == 0 && i < g->n_parameters; i++) {
+		const struct nn_onnx_parameter *p = &g->parameters[i];
+		unsigned char *data = nn_block_at(&weights->weights, at[i]);
 
 		st->n_tensors++;
 		st->names[i] = tensor_name(g, p, err);
-		if (!st->names[i])
-			return -1;
-		if (p->constant->count > 0)
+		status = st->names[i] ? 0 : -1;
+		if (at[i] > weights->used && p->constant->count > 0)
 			memcpy(data, p->constant->data, bytes_of(p));
-		at += (bytes_of(p) + ALIGN - 1) / ALIGN * ALIGN;
 		st->tensors[i] =
 			(struct nn_st_tensor){ st->names[i], p->constant->dtype, p->shape, data };
 	}
-	nn_st_sort(st->tensors, st->n_tensors);
-	return 0;
+	if (status == 0 && g->n_parameters > 0) {
+		st->arrays[0] = weights->weights;
+		weights->weights = (struct nn_block){ 0 };
+		nn_st_sort(st->tensors, st->n_tensors);
+	}
+	nn_free(at);
+	return status;
 }
 
 /* ---- metadata ---- */
@@ -208,7 +234,8 @@ static int take_meta(const struct nn_onnx_graph *g, const struct nn_text *text, 
 	return 0;
 }
 
-int nn_onnx_graph_write(struct nn_onnx_graph *g, struct nn_st **result, struct nn_error *err)
+int nn_onnx_graph_write(struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights,
+			struct nn_st **result, struct nn_error *err)
 {
 	struct nn_st *st = nn_alloc(1, sizeof *st, err);
 	bool only_input = g->n_lines < 2 || g->lines[1].input < 0;
@@ -223,7 +250,8 @@ int nn_onnx_graph_write(struct nn_onnx_graph *g, struct nn_st **result, struct n
 			add_line(g, i, &text);
 	if (status == 0 && text.failed)
 		status = nn_fail(err, NN_ENOMEM, "cannot allocate the text of a model");
-	if (status == 0 && (take_tensors(g, st, err) < 0 || take_meta(g, &text, st, err) < 0))
+	if (status == 0 &&
+	    (take_tensors(g, weights, st, err) < 0 || take_meta(g, &text, st, err) < 0))
 		status = -1;
 	nn_text_free(&text);
 	if (status < 0)
