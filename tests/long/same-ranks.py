@@ -7,6 +7,7 @@ clipping, precision, sizes of batches, threads, micro-batches, parameters) is dr
 factors meet in some run, which is counted at the end; three values need not meet.
 Each run is compared with one process of one thread of the processor (NN_DEVICE may say another device for the others), and so is
 one process of two threads: model and state."""
+import concurrent.futures
 import hashlib
 import itertools
 import json
@@ -21,6 +22,7 @@ import tempfile
 SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 SRC = os.environ["NN_SRC"]
 DIR = tempfile.mkdtemp()
+TOGETHER = 3  # cases at a time: starting ranks is mostly waiting
 
 # ---- factors: NAME -> {VALUE: options or text} ----
 
@@ -209,16 +211,14 @@ def options(case):
 
 def train(start, args, how):
     """What came of it: sums of model and state, or what went wrong."""
-    for name in ("m", "m.state.safetensors"):
-        if os.path.exists(f"{DIR}/{name}"):
-            os.unlink(f"{DIR}/{name}")
-    command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "--checkpoint-every=1h", "-o", f"{DIR}/m"]
-    run = subprocess.run(command, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    if run.returncode or run.stderr:
-        return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
-    with open(f"{DIR}/m", "rb") as f:
-        model = f.read()
-    return f"model {sum_of(model)}, state {sum_of(tensors(DIR + '/m.state.safetensors'))}"
+    with tempfile.TemporaryDirectory(dir=DIR) as place:
+        command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "--checkpoint-every=1h", "-o", f"{place}/m"]
+        run = subprocess.run(command, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if run.returncode or run.stderr:
+            return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
+        with open(f"{place}/m", "rb") as f:
+            model = f.read()
+        return f"model {sum_of(model)}, state {sum_of(tensors(place + '/m.state.safetensors'))}"
 
 
 def sum_of(data):
@@ -287,8 +287,9 @@ def main():
     cases, missing = plan()
     cases = [case for case in cases if not sys.argv[2:] or case["net"] in sys.argv[2:]]
     failures = {net: [] for net in NETS}
-    for case in cases:
-        says = wrong(case)
+    with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+        found = list(pool.map(wrong, cases))
+    for case, says in zip(cases, found):
         if says:
             failures[case["net"]].append(", ".join(case.values()) + ": " + says)
     claims = [(f"every layer, optimizer, loss and schedule is tried{''.join(', but ' + name for name in not_tried())}", not_tried()),
