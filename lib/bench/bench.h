@@ -138,6 +138,14 @@ void nn_bench_note(const struct nn_bench *bench, const char *format, ...)
 const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name,
 					enum nn_dtype dtype, struct nn_error *err);
 /*
+ * The same for a model in its type; predict: the one that nn-predict would take, which multiplies
+ * int8 weights as whole numbers where it can (*int8).
+ */
+struct nn_bench_model;
+const struct nn_device *nn_bench_device_for(const struct nn_bench *bench, const char *name,
+					    const struct nn_bench_model *subject, bool predict,
+					    bool *int8, struct nn_error *err);
+/*
  * The names of the devices to measure: the one of --device, else (or for auto) all that are there;
  * their number, at least 1, or -1.
  */

@@ -14,6 +14,19 @@ const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *na
 	return nn_device_open(name, dtype, err);
 }
 
+const struct nn_device *nn_bench_device_for(const struct nn_bench *b, const char *name,
+					    const struct nn_bench_model *subject, bool predict,
+					    bool *int8, struct nn_error *err)
+{
+	const struct nn_device *device = NULL;
+	struct nn_error absent;
+
+	if (predict && subject->int8 && !b->setup.devices)
+		device = nn_device_open(name, NN_I8, &absent);
+	*int8 = device != NULL;
+	return device ? device : nn_bench_device(b, name, subject->dtype, err);
+}
+
 int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICES],
 		     struct nn_error *err)
 {

@@ -143,6 +143,7 @@ static int open_subject(struct nn_bench_model *s, int precision, uint64_t seed,
 	if (open_net(s, s->name, err) < 0)
 		return -1;
 	s->dtype = precision ? (enum nn_dtype)(precision - 1) : s->file ? s->file->dtype : NN_F32;
+	s->int8 = !precision && s->file && s->file->stored == NN_I8;
 	if (take_train(s, &loss, err) < 0 || take_targets(s, loss, err) < 0)
 		return -1;
 	return take_params(s, seed, err);

@@ -13,6 +13,7 @@ struct nn_bench_model {
 	const struct nn_net *net;
 	const struct nn_program *program;
 	enum nn_dtype dtype;
+	bool int8;     /* its weights are, and no type was asked for */
 	void **params; /* canonical, of dtype: the file's, or initial values by the seed */
 	size_t batch;  /* of nn.train; 64 without */
 	struct nn_optimizer_options optimizer;

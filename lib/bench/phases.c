@@ -256,8 +256,9 @@ static int open_device(struct walk *w, struct nn_error *err)
 {
 	double start = now(w);
 	struct nn_error absent;
+	bool int8;
 
-	w->device = nn_bench_device(w->b, w->p->device_name, w->subject->dtype, &absent);
+	w->device = nn_bench_device_for(w->b, w->p->device_name, w->subject, true, &int8, &absent);
 	w->p->s[NN_PHASE_DEVICE] = now(w) - start;
 	if (w->device)
 		return 0;
@@ -266,7 +267,7 @@ static int open_device(struct walk *w, struct nn_error *err)
 	w->p->absent = true;
 	w->p->s[NN_PHASE_DEVICE] = NAN;
 	snprintf(w->p->why_absent, sizeof w->p->why_absent, "%s", absent.text);
-	w->device = nn_bench_device(w->b, "cpu", w->subject->dtype, err);
+	w->device = nn_bench_device_for(w->b, "cpu", w->subject, true, &int8, err);
 	return w->device ? 0 : -1;
 }
 

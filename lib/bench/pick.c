@@ -32,7 +32,8 @@ static int open_trial(struct nn_bench *b, const struct nn_trial_options *use, st
 	struct nn_trial_options o = *use;
 	struct nn_error why = { 0 };
 
-	o.device = nn_bench_device(b, c->name, o.subject->dtype, &why);
+	o.device = nn_bench_device_for(b, c->name, o.subject, o.mode == NN_BENCH_PREDICT, &o.int8,
+				       &why);
 	if (o.device && nn_trial_new(&c->trial, &o, &why) == 0)
 		return 0;
 	if (b->std->verbose)

@@ -29,6 +29,7 @@ struct run {
 	struct nn_bench_work w;
 	const struct nn_device *device;
 	const char *device_name;
+	bool int8;   /* which multiplies weights as such */
 	bool stored; /* --device=auto: a device for each mode and batch */
 	double peak; /* FLOP/s of the device on our threads */
 	struct nn_curves *curves;
@@ -57,7 +58,8 @@ static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mo
 	nn_report_text(r->w.report, "model", r->w.subject->name);
 	nn_report_text(r->w.report, "mode", nn_bench_modes[mode]);
 	nn_report_text(r->w.report, "device", r->device_name);
-	nn_report_text(r->w.report, "precision", nn_dtype_name(r->w.subject->dtype));
+	nn_report_text(r->w.report, "precision",
+		       r->int8 ? "int8" : nn_dtype_name(r->w.subject->dtype));
 	nn_report_count(r->w.report, "batch", batch);
 	if (m->n > 0)
 		put_figures(r, trial, batch, m);
@@ -90,9 +92,11 @@ static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mod
 	return put_row(r, trial, mode, batch, &m, &verdict, err);
 }
 
-static int take_device(struct run *r, const char *name, struct nn_error *err)
+static int take_device(struct run *r, const char *name, enum nn_bench_mode mode,
+		       struct nn_error *err)
 {
-	r->device = nn_bench_device(r->b, name, r->w.subject->dtype, err);
+	r->device = nn_bench_device_for(r->b, name, r->w.subject, mode == NN_BENCH_PREDICT,
+					&r->int8, err);
 	if (!r->device)
 		return -1;
 	r->peak = nn_peak_fma(r->b, r->device, r->b->pool, PEAK_S);
@@ -108,7 +112,7 @@ static int take_stored(struct run *r, enum nn_bench_mode mode, size_t batch, str
 	nn_device_stored(&use, name, note);
 	if (*note)
 		nn_bench_note(r->b, "%s", note);
-	if (take_device(r, name, err) < 0)
+	if (take_device(r, name, mode, err) < 0)
 		return -1;
 	r->device_name = r->device->name;
 	return 0;
@@ -128,6 +132,7 @@ static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *bat
 		if (r->stored && take_stored(r, mode, batches[i], err) < 0)
 			return -1;
 		o.device = r->device;
+		o.int8 = r->int8;
 		if (nn_trial_new(&trial, &o, err) < 0)
 			return -1;
 		status = measure(r, trial, mode, batches[i], err);
@@ -144,8 +149,6 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	bool one_mode = nn_opt_given(b->setup.list, "mode");
 
 	r->device_name = name;
-	if (!r->stored && take_device(r, name, err) < 0)
-		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
 		size_t batches[NN_BENCH_BATCHES];
 		int n = nn_bench_batches_or(b, mode == NN_BENCH_TRAIN ? r->w.subject->batch : 1,
@@ -153,6 +156,8 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 
 		if (one_mode && mode != (int)b->options->mode)
 			continue;
+		if (!r->stored && take_device(r, name, (enum nn_bench_mode)mode, err) < 0)
+			return -1;
 		if (n < 0 || run_batches(r, (enum nn_bench_mode)mode, batches, n, err) < 0)
 			return -1;
 	}

@@ -14,6 +14,7 @@ struct nn_op_trial;
 struct nn_trial_options {
 	const struct nn_bench_model *subject; /* borrowed, as all here */
 	const struct nn_device *device;       /* of the subject's dtype */
+	bool int8; /* it multiplies int8 weights as such, and so rounds rows too */
 	int threads;
 	enum nn_bench_mode mode;
 	size_t batch;

@@ -32,6 +32,21 @@ csv() {
   [ "$(csv rows.csv mode) $(csv rows.csv precision) $(csv rows.csv check)" = "train f64 ok" ]
 }
 
+@test "bench: a model of int8 weights is measured as nn-predict computes it, and in f32 where that was asked for" {
+  nn-train -q -m 'dense 9, relu, dense 2' --target=y --loss=mse --steps=3 -o m.safetensors - <<<$'x,z,y,y2\n1.5,3,2.5,1\n2.5,4,3.5,2' 2>err ||
+    nn-train -q -m 'dense 9, relu, dense 1' --target=y --loss=mse --steps=3 -o m.safetensors - <<<$'x,z,y\n1.5,3,2.5\n2.5,4,3.5'
+  nn-train -m m.safetensors --steps=0 --precision=int8 -o small.safetensors
+  nn-bench run small.safetensors --time=0.1 --to=csv >rows.csv
+  [ "$(csv rows.csv mode | tr '\n' ' ')" = "predict train " ]
+  case ${NN_TEST_DEVICE:-cpu} in
+    cpu) [ "$(csv rows.csv precision | tr '\n' ' ')" = "int8 f32 " ] ;;
+    *) [ "$(csv rows.csv precision | tail -n 1)" = f32 ] ;;
+  esac
+  [ "$(csv rows.csv check | sort -u)" = ok ]
+  nn-bench run small.safetensors --time=0.1 --mode=predict --precision=f32 --to=csv >rows.csv
+  [ "$(csv rows.csv precision) $(csv rows.csv check)" = "f32 ok" ]
+}
+
 @test "bench: nets with every kind of layer check out in both modes" {
   for net in lenet cifar-cnn resnet8; do
     sed 's/?/10/; /^ *#/d' "$NN_SRC/share/examples/$net.nn" >net.nn
