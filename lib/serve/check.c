@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "serve/models/files.h"
 #include "serve/models/models.h"
+#include "serve/places.h"
 #include "serve/serve.h"
 
 /* Is a path, or where it will be, below a directory? */
@@ -75,6 +76,7 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
 		   struct nn_error *err)
 {
 	const struct nn_serve_options *o = &serve->options;
+	struct nn_places places;
 
 	if (!o->tls_cert != !o->tls_key)
 		return nn_fail(err, NN_EUSAGE, "%s: needs --%s",
@@ -85,6 +87,11 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
 			       "--workers=%d: not with --ranks=%d; its processes work on one batch "
 			       "after the other",
 			       (int)o->workers, (int)o->ranks);
+	if (nn_places_parse(&places, serve->device, err) < 0)
+		return -1;
+	if (places.n > 1 && (o->ranks > 1 || strstr(serve->device, "auto")))
+		return nn_fail(err, NN_EUSAGE, "--device=%s: several devices go with neither %s",
+			       serve->device, "auto nor --ranks");
 	if (nn_http_check_listen(o->listen, err) < 0)
 		return -1;
 	return check_models(serve, options, err);

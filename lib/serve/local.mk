@@ -20,6 +20,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/batch/measure.c \
 	lib/serve/batch/queue.c \
 	lib/serve/batch/seat.c \
+	lib/serve/batch/split.c \
+	lib/serve/batch/split.h \
 	lib/serve/batch/wait.c \
 	lib/serve/batch/wait.h \
 	lib/serve/batch/work.c \
@@ -54,6 +56,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/models/version.h \
 	lib/serve/models/watch.c \
 	lib/serve/options.c \
+	lib/serve/places.c \
+	lib/serve/places.h \
 	lib/serve/protocol/datatype.c \
 	lib/serve/protocol/datatype.h \
 	lib/serve/protocol/direct.c \

@@ -13,7 +13,6 @@
 /* A process that serves. */
 struct nn_server {
 	const struct nn_serve *setup;
-	const struct nn_device *device;
 	struct nn_batcher *batcher;
 	struct nn_models *models;
 	struct nn_protocol *protocol;

@@ -120,6 +120,28 @@ static int open_http(struct nn_server *s, struct nn_error *err)
 	return nn_http_open(&s->http, &http, err);
 }
 
+/*
+ * Devices that are there. Of several, one with memory of its own has a worker beside those that
+ * compute, which waits for it.
+ */
+static int open_places(const struct nn_serve *setup, struct nn_batcher_setup *batcher,
+		       struct nn_error *err)
+{
+	struct nn_places *places = &batcher->places;
+
+	if (nn_places_parse(places, setup->device, err) < 0)
+		return -1;
+	for (size_t i = 0; i < places->n; i++) {
+		const struct nn_device *device = nn_device_open(places->name[i], NN_F32, err);
+
+		if (!device)
+			return -1;
+		batcher->apart += places->n > 1 && device->remote;
+	}
+	batcher->workers += batcher->apart;
+	return 0;
+}
+
 static int open_models(struct nn_server *s, struct nn_error *err)
 {
 	const struct nn_serve *setup = s->setup;
@@ -139,10 +161,8 @@ static int open_models(struct nn_server *s, struct nn_error *err)
 					    .loops = (unsigned)setup->threads };
 
 	if (nn_serve_parse_delay(o->max_delay, &batcher.max_delay, err) < 0 ||
-	    !(s->device = nn_device_open(strcmp(setup->device, "auto") == 0 ? "cpu" : setup->device,
-					 NN_F32, err)))
+	    open_places(setup, &batcher, err) < 0)
 		return -1;
-	batcher.device = s->device;
 	models.ranks = batcher.ranks = s->ranks;
 	if (s->ranks)
 		batcher.workers = nn_ranks_channels(s->ranks);
@@ -235,8 +255,8 @@ int nn_server_open(struct nn_server *s, struct nn_error *err)
 					      .max_batch = o->max_batch,
 					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
 
-	if (start_ranks(s, err) < 0 || open_board(s, err) < 0 || take_signals(s, err) < 0 || open_files(s, err) < 0 ||
-	    open_http(s, err) < 0 || open_models(s, err) < 0)
+	if (start_ranks(s, err) < 0 || open_board(s, err) < 0 || take_signals(s, err) < 0 ||
+	    open_files(s, err) < 0 || open_http(s, err) < 0 || open_models(s, err) < 0)
 		return -1;
 	protocol.keys = s->keys;
 	protocol.models = s->models;

@@ -235,12 +235,13 @@ static void open_run(struct run *r, double wait, const struct nn_model *model, i
 	bool open = strcmp(argv[1], "open") == 0;
 	double load = atof(argv[2]), figures[4];
 	struct nn_batcher_setup setup = { .max_batch = 32, .queue = 100000, .max_delay = wait };
+	const struct nn_model *const models[] = { model, NULL };
 	struct nn_error err;
 
 	r->n_loops = setup.loops = (unsigned)argument(argc, argv, 5, 1);
 	setup.workers = (unsigned)argument(argc, argv, 6, 1);
 	if (nn_batcher_open(&r->batcher, &setup, &err) < 0 ||
-	    nn_lane_open(&r->lane, r->batcher, model, false, &err) < 0) {
+	    nn_lane_open(&r->lane, r->batcher, models, false, &err) < 0) {
 		fprintf(stderr, "batcher: %s\n", err.text);
 		exit(1);
 	}

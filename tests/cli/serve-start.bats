@@ -156,3 +156,36 @@ P
   stop
   [ "$(head -c 6 answers.npy | tail -c 5)" = NUMPY ]
 }
+
+@test "serve: --device=cpu,cuda divides batches by what they cost on each, with nn-predict's bytes" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/${NN_TEST_MODULE:-apart}/.libs
+  local net='dense 500, relu, dense 500, relu, dense ?' name
+  nn-train -q --target=kind --epochs=1 -m "$net" -o wide.st words.csv
+  nn-train -q --target=kind --epochs=1 --precision=int8 -m "$net" -o small.st words.csv
+  for _ in {1..20}; do sed 1d words.csv; done >more
+  { head -n 1 words.csv; cat more; } >many.csv
+  nn-predict wide.st many.csv >wide.want
+  nn-predict --precision=f32 small.st many.csv >small.want
+  serve --device=cpu,cuda wide.st small.st
+  for name in wide small; do
+    for _ in {1..200}; do
+      ask 200 "/predict/$name" --data-binary @many.csv
+      cmp answer "$name.want"
+      ask 200 /metrics
+      ! grep -Eq "^nn_device_rows_total\{model=\"$name\",device=\"cpu\"\} [1-9]" answer ||
+        ! grep -Eq "^nn_device_rows_total\{model=\"$name\",device=\"cuda\"\} [1-9]" answer || break
+    done
+    grep -Eq "^nn_device_rows_total\{model=\"$name\",device=\"cpu\"\} [1-9]" answer
+    grep -Eq "^nn_device_rows_total\{model=\"$name\",device=\"cuda\"\} [1-9]" answer
+  done
+  ask 200 /v2/models/wide/explain
+  [[ $answer == *"% of the rows on cpu, "*"% of the rows on cuda"* ]]
+  ask 200 /v1/models/wide:null:predict -d '{"instances": [{"a": 0.5, "b": 1, "c": 2}]}'
+  stop
+  for name in cpu,cpu cpu,auto cpu, cpu,cuda,cuda:1,cuda:2,cuda:3; do
+    run -2 --separate-stderr nn-serve --device="$name" words.st
+    [[ $stderr == "nn-serve: --device="* ]] || { echo "$name: $stderr"; return 1; }
+  done
+  run -2 --separate-stderr nn-serve --device=cpu,cuda --ranks=2 words.st
+  [[ $stderr == *"--ranks"* ]]
+}

@@ -331,7 +331,7 @@ static void costs_are_measured(const struct nn_model *model)
 	while (!known) {
 		usleep(1000);
 		pthread_mutex_lock(&b->lock);
-		known = nn_costs_know(&lane->costs, 16);
+		known = nn_costs_know(&lane->places[0].costs, 16);
 		pthread_mutex_unlock(&b->lock);
 	}
 	ok(nn_lane_cost(lane, 16) > 0 && nn_lane_cost(lane, 1) > 0,

@@ -36,7 +36,7 @@ struct request {
 	float out[ROWS * MOST_OUT];
 };
 
-static void told(struct nn_job *job)
+static inline void told(struct nn_job *job)
 {
 	struct request *r = (struct request *)job;
 
@@ -44,8 +44,8 @@ static void told(struct nn_job *job)
 	sem_post(&r->told);
 }
 
-static struct request *ask(struct nn_batcher *b, struct nn_lane *lane, size_t first, size_t n,
-			   unsigned loop)
+static inline struct request *ask(struct nn_batcher *b, struct nn_lane *lane, size_t first,
+				  size_t n, unsigned loop)
 {
 	struct request *r = calloc(1, sizeof *r);
 
@@ -65,7 +65,7 @@ static struct request *ask(struct nn_batcher *b, struct nn_lane *lane, size_t fi
 }
 
 /* What became of it, once it is told; -1: told more than once. */
-static int state_of(struct request *r)
+static inline int state_of(struct request *r)
 {
 	int state;
 
@@ -76,7 +76,7 @@ static int state_of(struct request *r)
 	return state;
 }
 
-static struct nn_batcher *open_batcher(double max_delay)
+static inline struct nn_batcher *open_batcher(double max_delay)
 {
 	struct nn_batcher_setup setup = {
 		.max_batch = 16, .queue = 1000, .max_delay = max_delay, .workers = 2, .loops = 4
@@ -86,20 +86,24 @@ static struct nn_batcher *open_batcher(double max_delay)
 	return nn_batcher_open(&b, &setup, NULL) == 0 ? b : NULL;
 }
 
-static struct nn_lane *open_lane(struct nn_batcher *b, const struct nn_model *model, bool null)
+static inline struct nn_lane *open_lane(struct nn_batcher *b, const struct nn_model *model,
+					bool null)
 {
 	struct nn_lane *lane = NULL;
+	const struct nn_model *const models[] = { model, NULL };
 
-	return nn_lane_open(&lane, b, model, null, NULL) == 0 ? lane : NULL;
+	return nn_lane_open(&lane, b, models, null, NULL) == 0 ? lane : NULL;
 }
 
-/* As if a row took a second: workers compute it. */
-static void make_heavy(struct nn_lane *lane)
+/* As if a row took a second on each device: workers compute it. */
+static inline void make_heavy(struct nn_lane *lane)
 {
 	pthread_mutex_lock(&lane->batcher->lock);
-	memset(&lane->costs, 0, sizeof lane->costs);
-	for (int i = 0; i < 256; i++)
-		nn_costs_add(&lane->costs, 1, 1);
+	for (size_t p = 0; p < lane->n_places; p++) {
+		lane->places[p].costs = (struct nn_costs){ .n = 0 };
+		for (int i = 0; i < 256; i++)
+			nn_costs_add(&lane->places[p].costs, 1, 1);
+	}
 	pthread_mutex_unlock(&lane->batcher->lock);
 }
 

@@ -25,14 +25,14 @@ struct nn_lane {
 };
 static atomic_int lanes;
 
-int nn_lane_open(struct nn_lane **lane, struct nn_batcher *batcher, const struct nn_model *model,
-		 bool null, struct nn_error *err)
+int nn_lane_open(struct nn_lane **lane, struct nn_batcher *batcher,
+		 const struct nn_model *const *models, bool null, struct nn_error *err)
 {
 	(void)batcher;
 	*lane = nn_alloc(1, sizeof **lane, err);
 	if (!*lane)
 		return -1;
-	**lane = (struct nn_lane){ model, null };
+	**lane = (struct nn_lane){ models[0], null };
 	atomic_fetch_add(&lanes, 1);
 	return 0;
 }

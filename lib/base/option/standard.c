@@ -20,15 +20,18 @@ int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err
 				 precisions[std->precision]);
 }
 
+/* The name of n bytes; nn-serve takes several with commas between them. */
 static int check_device(const char *value, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
-	const char *digits = value + strlen("cuda:");
+	size_t n = strcspn(value, ",");
 
-	if (strcmp(value, "cpu") == 0 || strcmp(value, "auto") == 0)
+	if (value[n] && check_device(value + n + 1, err) < 0)
+		return -1;
+	if ((n == 3 && strncmp(value, "cpu", 3) == 0) || (n == 4 && strncmp(value, "auto", 4) == 0))
 		return 0;
-	if (strcmp(value, "cuda") == 0 || (strncmp(value, "cuda:", 5) == 0 && *digits &&
-					   strspn(digits, "0123456789") == strlen(digits)))
+	if (n >= 4 && strncmp(value, "cuda", 4) == 0 &&
+	    (n == 4 || (value[4] == ':' && n > 5 && strspn(value + 5, "0123456789") == n - 5)))
 		return nn_module_open("cuda", err) ? 0 : nn_fail_at(err, "--device=%s", value);
 	return nn_fail(err, NN_EUSAGE, "--device=%s: expected cpu, cuda, cuda:N or auto",
 		       nn_quote(quoted, value, strlen(value)));
@@ -62,7 +65,8 @@ const struct nn_opt nn_std_opts[] = {
 		 "where nothing is stored. cuda is an NVIDIA GPU, in f32, where nn-cuda.so was "
 		 "built "
 		 "(nvcc) and a driver is; its model files are meant to be the CPU's, byte for "
-		 "byte." },
+		 "byte. nn-serve takes several, as in cpu,cuda: each batch goes, whole or cut in "
+		 "two, to where measured costs say that it is done first." },
 	{ .name = "threads",
 	  .daily = "compute threads (all processors)",
 	  .also = "jobs,n-jobs,num-threads,nthread,workers,num-workers,cores,cpus",

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "serve/batch/dispatch.h"
+#include "serve/places.h"
 
 struct nn_batcher;
 struct nn_ranks; /* ranks/ranks.h */
@@ -47,18 +48,21 @@ struct nn_batcher_setup {
 	double max_delay;        /* seconds; -1: tuned */
 	double slo;              /* seconds; 0: none */
 	unsigned workers, loops; /* compute threads; loops that call nn_batcher_round */
-	const struct nn_device *device;
-	struct nn_ranks *ranks; /* that models lie on; NULL: they are whole */
+	struct nn_ranks *ranks;  /* that models lie on; NULL: they are whole */
+	struct nn_places places; /* names of the devices of lanes with several */
+	unsigned apart;          /* workers for those of them that have memory of their own */
 };
 
 int nn_batcher_open(struct nn_batcher **batcher, const struct nn_batcher_setup *setup,
 		    struct nn_error *err);
 void nn_batcher_close(struct nn_batcher *batcher); /* NULL allowed; lanes are closed */
 
-/* A lane whose sessions are warm; model is borrowed until it is closed. null: nothing is computed.
+/*
+ * A lane whose sessions are warm. models: the same one on each of the devices, NULL behind the
+ * last, borrowed until it is closed. null: nothing is computed.
  */
-int nn_lane_open(struct nn_lane **lane, struct nn_batcher *batcher, const struct nn_model *model,
-		 bool null, struct nn_error *err);
+int nn_lane_open(struct nn_lane **lane, struct nn_batcher *batcher,
+		 const struct nn_model *const *models, bool null, struct nn_error *err);
 /* What is queued is answered first. NULL allowed. */
 void nn_lane_close(struct nn_lane *lane);
 
@@ -79,7 +83,8 @@ struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
 	uint64_t batch_rows; /* in batches: rows less those that expired or wait */
 	uint64_t dispatch[NN_DISPATCHES];
-	double queue_s, compute_s; /* sums, of requests and of batches */
+	uint64_t place_rows[NN_MOST_PLACES]; /* of batch_rows, on each device */
+	double queue_s, compute_s;           /* sums, of requests and of batches */
 	/*
 	 * histograms: how many were at most each bound, the last: all. queue: requests, from put to
 	 * their first row into a session; compute and rows: batches
@@ -97,7 +102,9 @@ void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n,
 /* all[n] of a lane that may have been closed, added to `sum`. */
 void nn_lane_counts_add(struct nn_batcher *batcher, const struct nn_lane_counts *all, unsigned n,
 			struct nn_lane_counts *sum);
-/* What n rows cost in seconds as far as it is known, 0: not. */
+/* The name of a device of lanes that have several; NULL: there is none. */
+const char *nn_batcher_place(const struct nn_batcher *batcher, size_t i);
+/* What n rows cost in seconds on the first device as far as it is known, 0: not. */
 double nn_lane_cost(const struct nn_lane *lane, size_t rows);
 /* Why batches are what they are, in one sentence. */
 void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text);

@@ -85,6 +85,11 @@ void nn_batcher_drain(struct nn_batcher *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
+const char *nn_batcher_place(const struct nn_batcher *b, size_t i)
+{
+	return b->setup.places.n > 1 && i < b->setup.places.n ? b->setup.places.name[i] : NULL;
+}
+
 void nn_batcher_clients(struct nn_batcher *b, size_t connections)
 {
 	pthread_mutex_lock(&b->lock);
@@ -129,14 +134,23 @@ static int fill_lane(struct nn_lane *lane, bool null, struct nn_error *err)
 	lane->row_out = nn_model_outputs(lane->model);
 	lane->n_outputs = (size_t)lane->model->program->n_outputs;
 	lane->max_batch = setup->max_batch;
-	lane->n_seats = (size_t)setup->workers + setup->loops;
 	lane->fresh = nn_alloc(setup->loops, sizeof *lane->fresh, err);
 	if (!lane->fresh || (null && make_null_row(lane, err) < 0))
 		return -1;
 	return nn_lane_open_seats(lane, err);
 }
 
-int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_model *model,
+/* A null model has one place, where nothing is computed. */
+static void take_models(struct nn_lane *lane, const struct nn_model *const *models, bool null)
+{
+	lane->model = *models;
+	do {
+		lane->places[lane->n_places++] =
+			(struct nn_lane_place){ .model = *models, .measure = 2 };
+	} while (*++models && !null && lane->n_places < NN_MOST_PLACES);
+}
+
+int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_model *const *models,
 		 bool null, struct nn_error *err)
 {
 	struct nn_lane *lane = nn_alloc(1, sizeof *lane, err);
@@ -144,7 +158,7 @@ int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_mod
 	if (!lane)
 		return -1;
 	lane->batcher = b;
-	lane->model = model;
+	take_models(lane, models, null);
 	lane->shared = lane->counts = &lane->own;
 	lane->n_shared = 1;
 	if (fill_lane(lane, null, err) < 0) {
@@ -154,7 +168,6 @@ int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_mod
 	pthread_mutex_lock(&b->lock);
 	lane->next = b->lanes;
 	b->lanes = lane;
-	lane->measure = 2;
 	nn_batcher_wake(b);
 	pthread_mutex_unlock(&b->lock);
 	*out = lane;
@@ -173,8 +186,11 @@ void nn_lane_close(struct nn_lane *lane)
 	pthread_mutex_lock(&b->lock);
 	lane->closing = true;
 	while (lane->head || lane->computing > 0) {
-		if (lane->head && lane->free)
-			nn_lane_serve(lane, nn_now_s(), NN_DRAIN);
+		double now = nn_now_s();
+		struct nn_split split = nn_lane_split(lane, now);
+
+		if (lane->head && split.place >= 0)
+			nn_lane_serve(lane, split, now, NN_DRAIN);
 		else
 			pthread_cond_wait(&b->quiet, &b->lock);
 	}

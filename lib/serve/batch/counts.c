@@ -32,6 +32,8 @@ static void add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
 	to->waiting += c->waiting;
 	for (size_t i = 0; i < NN_DISPATCHES; i++)
 		to->dispatch[i] += c->dispatch[i];
+	for (size_t i = 0; i < NN_MOST_PLACES; i++)
+		to->place_rows[i] += c->place_rows[i];
 	cumulate(to->queue_counts, c->queue_counts);
 	cumulate(to->compute_counts, c->compute_counts);
 	cumulate(to->rows_counts, c->rows_counts);

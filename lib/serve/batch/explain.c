@@ -9,7 +9,7 @@ double nn_lane_cost(const struct nn_lane *lane, size_t rows)
 	double cost;
 
 	pthread_mutex_lock(&lane->batcher->lock);
-	cost = nn_costs_at(&lane->costs, rows);
+	cost = nn_costs_at(&lane->places[0].costs, rows);
 	pthread_mutex_unlock(&lane->batcher->lock);
 	return cost;
 }
@@ -36,6 +36,16 @@ static void add_reasons(struct nn_text *text, const struct nn_lane_counts *c)
 	}
 }
 
+/* Of several devices: what each had of the rows. */
+static void add_places(struct nn_text *text, const struct nn_lane *lane,
+		       const struct nn_lane_counts *c)
+{
+	for (size_t i = 0; lane->n_places > 1 && i < lane->n_places && c->batch_rows > 0; i++)
+		nn_text_addf(text, "%s%.0f %% of the rows on %s", i ? ", " : "; ",
+			     100 * (double)c->place_rows[i] / (double)c->batch_rows,
+			     lane->batcher->setup.places.name[i]);
+}
+
 /* What waiting for the next request would cost and save, beside a batch of so many rows. */
 static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double rows)
 {
@@ -43,8 +53,9 @@ static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double
 	size_t n = (size_t)(rows + 0.5), more = gaps->rows > 1 ? (size_t)(gaps->rows + 0.5) : 1;
 	size_t requests = (size_t)(rows / fmax(1, gaps->rows) + 0.5);
 	struct nn_gap gap = nn_gaps_next(gaps, requests);
-	double saved = nn_costs_at(&lane->costs, n) + nn_costs_at(&lane->costs, more) -
-		       nn_costs_at(&lane->costs, n + more);
+	const struct nn_costs *costs = &lane->places[0].costs;
+	double saved =
+		nn_costs_at(costs, n) + nn_costs_at(costs, more) - nn_costs_at(costs, n + more);
 	char wait[NN_DURATION], save[NN_DURATION];
 
 	if (lane->null_row)
@@ -101,6 +112,7 @@ void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 		nn_text_addf(text, "mean batch %.2f of %zu",
 			     (double)c->batch_rows / (double)c->batches, lane->max_batch);
 		add_reasons(text, c);
+		add_places(text, lane, c);
 		add_bounds(text, lane, (double)c->batch_rows / (double)c->batches);
 	}
 	pthread_mutex_unlock(&b->lock);

@@ -10,6 +10,7 @@
 #include "predict/emit.h"
 #include "serve/batch/batch.h"
 #include "serve/batch/cost.h"
+#include "serve/batch/split.h"
 #include "serve/batch/wait.h"
 
 /* Below this a change of thread is no longer cheap beside it: the loop computes. */
@@ -21,9 +22,13 @@ struct nn_piece {
 	size_t first, n;
 };
 
+struct nn_lane_place;
+
 /* What one thread needs to compute a batch of a lane. */
 struct nn_seat {
 	struct nn_seat *next; /* of those that are free */
+	struct nn_lane_place *place;
+	double ends; /* when its batch is expected to be done; 0: it is free */
 	struct nn_session *session;
 	struct nn_emitted *emitted; /* [outputs] */
 	struct nn_piece *pieces;    /* [max_batch] of the batch */
@@ -31,15 +36,26 @@ struct nn_seat {
 	size_t n_pieces, rows;
 };
 
+/* A device that a lane computes on. */
+struct nn_lane_place {
+	const struct nn_model *model;
+	struct nn_seat *seats, *free;
+	size_t n_seats;
+	size_t measure; /* rows that an idle worker measures next */
+	size_t missed;  /* batches of other places since its last one */
+	struct nn_costs costs;
+};
+
 struct nn_lane {
 	struct nn_batcher *batcher;
-	struct nn_lane *next; /* of the batcher */
-	const struct nn_model *model;
+	struct nn_lane *next;         /* of the batcher */
+	const struct nn_model *model; /* of the first place; all have the same text and weights */
+	struct nn_lane_place places[NN_MOST_PLACES];
+	size_t n_places;
 	float *null_row; /* [row_out] that a null model answers; NULL: it computes */
 	size_t row_in, row_out, n_outputs;
 	size_t max_batch; /* rows of a seat: the setup's, fewer where memory is short */
-	struct nn_seat *seats, *free;
-	size_t n_seats, computing; /* computing: seats in use */
+	size_t computing; /* seats in use */
 	struct nn_job *head, *tail;
 	size_t queued;   /* rows */
 	size_t pending;  /* requests put and not done */
@@ -48,9 +64,7 @@ struct nn_lane {
 	bool ready;      /* a round is over: whoever is free may compute */
 	bool closing;
 	struct nn_gaps gaps;
-	size_t measure; /* rows that an idle worker measures next */
-	double served;  /* seconds of compute, for fairness between lanes */
-	struct nn_costs costs;
+	double served;                       /* seconds of compute, for fairness between lanes */
 	struct nn_lane_counts *counts, own;  /* counts: own, or this process's of `shared` */
 	const struct nn_lane_counts *shared; /* [n_shared] of all processes, or own */
 	unsigned n_shared;
@@ -93,10 +107,13 @@ struct nn_over {
 void nn_lane_append(struct nn_lane *lane, struct nn_job *job);
 /* Jobs that are late, or failed in part, leave the queue. */
 void nn_lane_sweep(struct nn_lane *lane, double now, struct nn_over *over);
-struct nn_seat *nn_lane_enter(struct nn_lane *lane); /* a free seat is taken */
+/* A free seat is taken, for so many rows. */
+struct nn_seat *nn_lane_enter(struct nn_lane *lane, struct nn_lane_place *place, size_t rows);
+/* Which place takes rows of the queue now, and how many at most. */
+struct nn_split nn_lane_split(const struct nn_lane *lane, double now);
 /* Take the next rows into a free seat; NULL: all were late. */
-struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch because,
-			     struct nn_over *over);
+struct nn_seat *nn_lane_take(struct nn_lane *lane, struct nn_split split, double now,
+			     enum nn_dispatch because, struct nn_over *over);
 /* A batch is computed; seconds it took; err NULL: well. The seat is free. */
 void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, double seconds,
 		    const struct nn_error *err, struct nn_over *over);
@@ -107,7 +124,12 @@ void nn_over_tell(struct nn_over *over);
 
 /* ---- measure.c; with the lock, given back meanwhile ---- */
 
-/* Measure a batch of a size that no traffic showed yet; false: there is nothing to measure. */
+/* So many batches of others, and what is known of a place's costs may be out of date. */
+#define NN_MISSED 256
+/*
+ * Measure a batch of a size that no traffic showed yet, or on a place that traffic has left; false:
+ * there is nothing to measure.
+ */
 bool nn_batcher_measure(struct nn_batcher *batcher);
 
 /* ---- work.c ---- */
@@ -116,10 +138,15 @@ bool nn_batcher_measure(struct nn_batcher *batcher);
  * Compute a batch of the lane here and tell its jobs, which gives the lock back meanwhile. The lane
  * may be gone afterwards.
  */
-void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because);
+void nn_lane_serve(struct nn_lane *lane, struct nn_split split, double now,
+		   enum nn_dispatch because);
 void *nn_batcher_work(void *batcher);
-/* What to do with a queue that has rows and a free seat; others: could compute who comes next. */
-struct nn_wait nn_lane_decide(struct nn_lane *lane, double now, bool others);
+/*
+ * What to do with a queue that has rows, which that place would take; others: could compute who
+ * comes next.
+ */
+struct nn_wait nn_lane_decide(struct nn_lane *lane, const struct nn_lane_place *place, double now,
+			      bool others);
 /* Clients that do not wait for an answer; SIZE_MAX: unknown. */
 size_t nn_batcher_can_come(const struct nn_batcher *batcher);
 /* Rows are there for a worker: wake one unless all are at work. */

@@ -115,10 +115,10 @@ static void find_deadline(struct nn_lane *lane)
 			lane->deadline = job->deadline;
 }
 
-static void take_rows(struct nn_lane *lane, struct nn_seat *seat, double now)
+static void take_rows(struct nn_lane *lane, struct nn_seat *seat, size_t most, double now)
 {
 	struct nn_job *job = lane->head;
-	size_t room = lane->max_batch - seat->rows, rest = job->rows - job->taken;
+	size_t room = most - seat->rows, rest = job->rows - job->taken;
 	size_t n = rest < room ? rest : room;
 
 	if (job->taken == 0) {
@@ -135,41 +135,74 @@ static void take_rows(struct nn_lane *lane, struct nn_seat *seat, double now)
 		shift(lane);
 }
 
-struct nn_seat *nn_lane_enter(struct nn_lane *lane)
+/* Until a seat of the place is free, as far as it is known; it may be late. */
+static double busy(const struct nn_lane_place *place, double now)
 {
-	struct nn_seat *seat = lane->free;
+	double first = INFINITY;
 
-	lane->free = seat->next;
+	if (place->free)
+		return 0;
+	for (size_t i = 0; i < place->n_seats; i++)
+		first = fmin(first, place->seats[i].ends);
+	return fmax(first - now, 1e-6);
+}
+
+struct nn_split nn_lane_split(const struct nn_lane *lane, double now)
+{
+	size_t rows = lane->queued < lane->max_batch ? lane->queued : lane->max_batch;
+	struct nn_split_view views[NN_MOST_PLACES];
+
+	if (lane->n_places == 1)
+		return (struct nn_split){ lane->places[0].free ? 0 : -1, lane->max_batch };
+	for (size_t i = 0; i < lane->n_places; i++)
+		views[i] = (struct nn_split_view){ &lane->places[i].costs,
+						   busy(&lane->places[i], now) };
+	return nn_split_decide(views, lane->n_places, rows);
+}
+
+struct nn_seat *nn_lane_enter(struct nn_lane *lane, struct nn_lane_place *place, size_t rows)
+{
+	struct nn_seat *seat = place->free;
+
+	place->free = seat->next;
+	seat->ends = nn_now_s() + nn_costs_at(&place->costs, rows);
 	lane->computing++;
 	return seat;
 }
 
 void nn_lane_leave(struct nn_lane *lane, struct nn_seat *seat)
 {
-	seat->next = lane->free;
-	lane->free = seat;
+	seat->ends = 0;
+	seat->next = seat->place->free;
+	seat->place->free = seat;
 	lane->computing--;
 	if (lane->closing)
 		pthread_cond_broadcast(&lane->batcher->quiet);
 }
 
-struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch because,
-			     struct nn_over *over)
+struct nn_seat *nn_lane_take(struct nn_lane *lane, struct nn_split split, double now,
+			     enum nn_dispatch because, struct nn_over *over)
 {
-	struct nn_seat *seat = lane->free;
+	struct nn_lane_place *place = &lane->places[split.place];
+	struct nn_seat *seat = place->free;
 
 	nn_lane_sweep(lane, now, over);
 	seat->n_pieces = seat->rows = 0;
-	while (lane->head && seat->rows < lane->max_batch)
-		take_rows(lane, seat, now);
+	while (lane->head && seat->rows < split.rows)
+		take_rows(lane, seat, split.rows, now);
 	if (!lane->head)
 		lane->ready = false;
 	else if (lane->deadline < INFINITY)
 		find_deadline(lane);
 	if (seat->rows == 0)
 		return NULL;
-	nn_lane_enter(lane);
+	nn_lane_enter(lane, place, seat->rows);
 	lane->counts->batches++;
+	lane->counts->place_rows[split.place] += seat->rows;
+	for (size_t i = 0; i < lane->n_places; i++)
+		if (++lane->places[i].missed == NN_MISSED)
+			nn_batcher_wake(lane->batcher);
+	place->missed = 0;
 	lane->counts->batch_rows += seat->rows;
 	lane->counts->dispatch[because]++;
 	count_in(lane->counts->rows_counts, nn_rows_bounds, (double)seat->rows);
@@ -192,7 +225,7 @@ void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, doub
 			finish_job(lane, p->job, now, over);
 	}
 	if (!err)
-		nn_costs_add(&lane->costs, seat->rows, seconds);
+		nn_costs_add(&seat->place->costs, seat->rows, seconds);
 	lane->counts->compute_s += seconds;
 	lane->served += seconds;
 	count_in(lane->counts->compute_counts, nn_seconds_bounds, seconds);

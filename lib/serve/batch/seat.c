@@ -17,7 +17,8 @@
 
 static int open_seat(const struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err)
 {
-	struct nn_session_setup setup = { .model = lane->model, .max_rows = lane->max_batch };
+	const struct nn_model *model = seat->place->model;
+	struct nn_session_setup setup = { .model = model, .max_rows = lane->max_batch };
 
 	seat->pieces = nn_alloc(lane->max_batch, sizeof *seat->pieces, err);
 	if (!seat->pieces)
@@ -28,8 +29,8 @@ static int open_seat(const struct nn_lane *lane, struct nn_seat *seat, struct nn
 	if (!seat->emitted || nn_session_new(&seat->session, &setup, err) < 0)
 		return -1;
 	for (size_t o = 0; o < lane->n_outputs; o++)
-		if (nn_emitted_open(&seat->emitted[o], lane->model, (int)o, NULL, lane->max_batch,
-				    err) < 0)
+		if (nn_emitted_open(&seat->emitted[o], model, (int)o, NULL, lane->max_batch, err) <
+		    0)
 			return -1;
 	return 0;
 }
@@ -45,9 +46,9 @@ static void close_seat(const struct nn_lane *lane, struct nn_seat *seat)
 }
 
 /* Bytes of a seat for that many rows, in all ranks: they share this machine. */
-static int seat_bytes(const struct nn_lane *lane, size_t rows, size_t *bytes, struct nn_error *err)
+static int seat_bytes(const struct nn_lane *lane, const struct nn_model *model, size_t rows,
+		      size_t *bytes, struct nn_error *err)
 {
-	const struct nn_model *model = lane->model;
 	struct nn_graph_options options = { .device = model->device, .max_rows = rows };
 	struct nn_part_cut cuts[NN_MOST_PARTS] = { { 0 } };
 	int parts = model->part.ranks ? model->part.ranks : 1;
@@ -67,12 +68,13 @@ static int seat_bytes(const struct nn_lane *lane, size_t rows, size_t *bytes, st
 }
 
 /* Fewer rows at once where seats of max_batch rows would take too much memory. */
-static int bound_memory(struct nn_lane *lane, struct nn_error *err)
+static int bound_memory(struct nn_lane *lane, const struct nn_lane_place *place,
+			struct nn_error *err)
 {
-	size_t room = nn_memory_available() / MEMORY_PART / lane->n_seats, bytes;
+	size_t room = nn_memory_available() / MEMORY_PART / place->n_seats, bytes;
 
 	for (;; lane->max_batch /= 2) {
-		if (seat_bytes(lane, lane->max_batch, &bytes, err) < 0)
+		if (seat_bytes(lane, place->model, lane->max_batch, &bytes, err) < 0)
 			return -1;
 		if (bytes <= room || lane->max_batch == 1)
 			return 0;
@@ -103,44 +105,76 @@ int nn_seat_measure(const struct nn_lane *lane, struct nn_seat *seat, size_t row
 	return status;
 }
 
-/* Seats that threads can have use for, of which some are open: loops compute what is light. */
-static size_t needed(const struct nn_lane *lane, size_t open)
+/* Workers that compute on a place: those for devices with memory of their own are for no other. */
+static size_t workers_of(const struct nn_lane *lane)
 {
-	size_t workers = (size_t)lane->batcher->setup.workers;
-	bool light = lane->null_row || nn_costs_at(&lane->costs, 1) < NN_LIGHT_S;
+	const struct nn_batcher_setup *setup = &lane->batcher->setup;
 
-	if (light && !lane->model->part.ranks)
-		return lane->n_seats;
-	return workers > open ? workers : open;
+	return setup->workers - (lane->n_places > 1 ? setup->apart : 0);
+}
+
+/* Among several, one with memory of its own has one seat, so that what it is known to cost holds.
+ */
+static size_t most_seats(const struct nn_lane *lane, const struct nn_lane_place *place)
+{
+	return lane->n_places > 1 && place->model->device->remote
+		       ? 1
+		       : workers_of(lane) + lane->batcher->setup.loops;
+}
+
+/* Seats that threads can have use for, of which some are open: loops compute what is light. */
+static size_t needed(const struct nn_lane *lane, const struct nn_lane_place *place, size_t open)
+{
+	size_t workers = workers_of(lane), heavy = workers > open ? workers : open;
+	bool light = lane->null_row || nn_costs_at(&place->costs, 1) < NN_LIGHT_S;
+
+	return (light && !place->model->part.ranks) || heavy > place->n_seats ? place->n_seats
+									      : heavy;
+}
+
+static int open_seats(struct nn_lane *lane, struct nn_lane_place *place, struct nn_error *err)
+{
+	place->seats = nn_alloc(place->n_seats, sizeof *place->seats, err);
+	if (!place->seats)
+		return -1;
+	for (size_t i = 0; i < place->n_seats; i++) {
+		struct nn_seat *seat = &place->seats[i];
+		double seconds;
+
+		seat->place = place;
+		if (open_seat(lane, seat, err) < 0 ||
+		    nn_seat_measure(lane, seat, 1, &seconds, err) < 0)
+			return -1;
+		nn_costs_add(&place->costs, 1, seconds);
+		seat->next = place->free;
+		place->free = seat;
+		place->n_seats = needed(lane, place, i + 1);
+	}
+	return 0;
 }
 
 int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
 {
-	if (!lane->null_row && bound_memory(lane, err) < 0)
-		return -1;
-	lane->seats = nn_alloc(lane->n_seats, sizeof *lane->seats, err);
-	if (!lane->seats)
-		return -1;
-	for (size_t i = 0; i < lane->n_seats; i++) {
-		struct nn_seat *seat = &lane->seats[i];
-		double seconds;
-
-		if (open_seat(lane, seat, err) < 0 ||
-		    nn_seat_measure(lane, seat, 1, &seconds, err) < 0)
+	for (size_t i = 0; i < lane->n_places; i++) {
+		lane->places[i].n_seats = most_seats(lane, &lane->places[i]);
+		if (!lane->null_row && bound_memory(lane, &lane->places[i], err) < 0)
 			return -1;
-		nn_costs_add(&lane->costs, 1, seconds);
-		seat->next = lane->free;
-		lane->free = seat;
-		lane->n_seats = needed(lane, i + 1);
 	}
+	for (size_t i = 0; i < lane->n_places; i++)
+		if (open_seats(lane, &lane->places[i], err) < 0)
+			return -1;
 	return 0;
 }
 
 void nn_lane_close_seats(struct nn_lane *lane)
 {
-	for (size_t i = 0; lane->seats && i < lane->n_seats; i++)
-		close_seat(lane, &lane->seats[i]);
-	nn_free(lane->seats);
+	for (size_t p = 0; p < lane->n_places; p++) {
+		struct nn_lane_place *place = &lane->places[p];
+
+		for (size_t i = 0; place->seats && i < place->n_seats; i++)
+			close_seat(lane, &place->seats[i]);
+		nn_free(place->seats);
+	}
 }
 
 /* ---- a batch ---- */

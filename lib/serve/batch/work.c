@@ -16,11 +16,12 @@ size_t nn_batcher_can_come(const struct nn_batcher *b)
 	return b->clients > b->pending ? b->clients - b->pending : 0;
 }
 
-struct nn_wait nn_lane_decide(struct nn_lane *lane, double now, bool others)
+struct nn_wait nn_lane_decide(struct nn_lane *lane, const struct nn_lane_place *place, double now,
+			      bool others)
 {
 	const struct nn_batcher *b = lane->batcher;
 	struct nn_wait_view view = {
-		.costs = &lane->costs,
+		.costs = &place->costs,
 		.gaps = &lane->gaps,
 		.queued = lane->queued,
 		.max_batch = lane->max_batch,
@@ -44,7 +45,8 @@ static void allow_all(struct nn_batcher *b)
 		lane->ready |= lane->head != NULL;
 }
 
-void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because)
+void nn_lane_serve(struct nn_lane *lane, struct nn_split split, double now,
+		   enum nn_dispatch because)
 {
 	struct nn_batcher *b = lane->batcher;
 	struct nn_over over = { NULL, &over.first };
@@ -52,7 +54,7 @@ void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because)
 	struct nn_seat *seat;
 
 	b->served = lane->served;
-	seat = nn_lane_take(lane, now, because, &over);
+	seat = nn_lane_take(lane, split, now, because, &over);
 	pthread_mutex_unlock(&b->lock);
 	if (seat) {
 		double began = nn_now_s(), ended;
@@ -69,22 +71,25 @@ void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because)
 		allow_all(b);
 }
 
-static bool is_light(const struct nn_lane *lane)
+static bool is_light(const struct nn_lane *lane, const struct nn_split *split)
 {
+	const struct nn_lane_place *place = &lane->places[split->place];
 	double cost;
 
 	if (lane->null_row)
 		return true;
-	if (lane->model->device != lane->model->host || lane->model->part.ranks)
+	if (place->model->device != place->model->host || place->model->part.ranks)
 		return false;
-	cost = nn_costs_at(&lane->costs,
-			   lane->queued < lane->max_batch ? lane->queued : lane->max_batch);
+	cost = nn_costs_at(&place->costs, lane->queued < split->rows ? lane->queued : split->rows);
 	return cost > 0 && cost < NN_LIGHT_S;
 }
 
-static bool can_serve(const struct nn_lane *lane)
+static bool can_serve(const struct nn_lane *lane, double now, struct nn_split *split)
 {
-	return lane->head && lane->ready && lane->free;
+	if (!lane->head || !lane->ready)
+		return false;
+	*split = nn_lane_split(lane, now);
+	return split->place >= 0;
 }
 
 void nn_batcher_wake(struct nn_batcher *b)
@@ -110,18 +115,20 @@ static void tell_late(struct nn_batcher *b, double now)
 }
 
 /* A light batch that is to be computed now; others are left to workers. */
-static struct nn_lane *find_light(struct nn_batcher *b, double now, enum nn_dispatch *because)
+static struct nn_lane *find_light(struct nn_batcher *b, double now, enum nn_dispatch *because,
+				  struct nn_split *split)
 {
 	for (struct nn_lane *lane = b->lanes; lane; lane = lane->next) {
 		struct nn_wait wait;
 		bool light;
 
-		if (!can_serve(lane))
+		if (!can_serve(lane, now, split))
 			continue;
-		light = is_light(lane);
+		light = is_light(lane, split);
 		if (!light && b->idle == 0)
 			continue;
-		wait = nn_lane_decide(lane, now, !light && b->idle > 1);
+		wait = nn_lane_decide(lane, &lane->places[split->place], now,
+				      !light && b->idle > 1);
 		/* while all workers are busy nobody looks at the clock */
 		if (light && (wait.until == 0 || b->busy == b->setup.workers)) {
 			*because = wait.until == 0 ? wait.because : NN_IDLE;
@@ -136,6 +143,7 @@ static struct nn_lane *find_light(struct nn_batcher *b, double now, enum nn_disp
 void nn_batcher_round(struct nn_batcher *b, unsigned loop)
 {
 	enum nn_dispatch because;
+	struct nn_split split;
 	struct nn_lane *lane;
 	double now;
 
@@ -147,10 +155,13 @@ void nn_batcher_round(struct nn_batcher *b, unsigned loop)
 	for (;;) {
 		now = nn_now_s();
 		tell_late(b, now);
-		lane = find_light(b, now, &because);
+		lane = find_light(b, now, &because, &split);
 		if (!lane)
 			break;
-		nn_lane_serve(lane, now, because);
+		/* the rest is for another device, meanwhile */
+		if (lane->n_places > 1 && lane->queued > split.rows)
+			nn_batcher_wake(b);
+		nn_lane_serve(lane, split, now, because);
 	}
 	pthread_mutex_unlock(&b->lock);
 }
@@ -158,24 +169,26 @@ void nn_batcher_round(struct nn_batcher *b, unsigned loop)
 /* ---- workers ---- */
 
 /* The lane to serve now, or NULL; *wake: when another one has to be looked at, 0: now. */
-static struct nn_lane *pick(struct nn_batcher *b, double now, enum nn_dispatch *because,
-			    double *wake)
+static struct nn_lane *pick(struct nn_batcher *b, double now, struct nn_split *best_split,
+			    enum nn_dispatch *because, double *wake)
 {
 	struct nn_lane *best = NULL;
+	struct nn_split split;
 
 	*wake = INFINITY;
 	for (struct nn_lane *lane = b->lanes; lane; lane = lane->next) {
 		struct nn_wait wait;
 
-		if (!can_serve(lane))
+		if (!can_serve(lane, now, &split))
 			continue;
-		wait = nn_lane_decide(lane, now, b->idle > 0);
+		wait = nn_lane_decide(lane, &lane->places[split.place], now, b->idle > 0);
 		if (wait.until > 0) {
 			*wake = wait.until < *wake ? wait.until : *wake;
 		} else {
 			*wake = best ? 0 : *wake;
 			if (!best || lane->served < best->served) {
 				best = lane;
+				*best_split = split;
 				*because = wait.because;
 			}
 		}
@@ -221,16 +234,17 @@ void *nn_batcher_work(void *arg)
 	for (;;) {
 		double now = nn_now_s(), wake;
 		enum nn_dispatch because;
+		struct nn_split split;
 		struct nn_lane *lane;
 
 		tell_late(b, now);
-		lane = pick(b, now, &because, &wake);
+		lane = pick(b, now, &split, &because, &wake);
 		if (lane) {
 			/* another one sees to what is left, and to the clock */
-			if (wake < INFINITY || lane->queued > lane->max_batch)
+			if (wake < INFINITY || lane->queued > split.rows)
 				nn_batcher_wake(b);
 			b->busy++;
-			nn_lane_serve(lane, now, because);
+			nn_lane_serve(lane, split, now, because);
 			b->busy--;
 		} else if (b->stop) {
 			break;

@@ -20,6 +20,7 @@ struct version {
 	struct nn_graves *graves;
 	uint64_t number; /* by which ranks know it; 0: they do not */
 	char *name;
+	struct nn_model *models[NN_MOST_PLACES + 1]; /* on each device, NULL behind the last */
 	atomic_size_t users;
 	const struct nn_models_setup *setup;
 	atomic_bool unseen;   /* was told */
@@ -49,7 +50,8 @@ static void free_version(struct version *v)
 		nn_free(v->null);
 	}
 	nn_ports_close(&v->served);
-	nn_model_close((struct nn_model *)v->served.model);
+	for (size_t i = 0; i < NN_MOST_PLACES; i++)
+		nn_model_close(v->models[i]);
 	if (v->number)
 		nn_ranks_close(v->setup->ranks, v->number);
 	nn_free(v->name);
@@ -186,6 +188,29 @@ static int try_row(const struct nn_model *model, struct nn_error *err)
 	return status;
 }
 
+/*
+ * int8 weights are multiplied as such on the CPU alone: on several devices all compute in f32, so
+ * that a row's bytes do not depend on which it was.
+ */
+static int load_places(struct version *v, const struct nn_places *places,
+		       struct nn_model_source *source, struct nn_error *err)
+{
+	size_t i = 0;
+
+	while (i < places->n) {
+		source->device_name = places->name[i];
+		if (nn_model_load(&v->models[i], source, err) < 0)
+			return -1;
+		if (i++ == 0 && places->n > 1 && source->precision == 0 &&
+		    v->models[0]->file->stored == NN_I8) {
+			source->precision = 1 + NN_F32;
+			nn_model_close(v->models[--i]);
+			v->models[i] = NULL;
+		}
+	}
+	return 0;
+}
+
 static int load(struct version *v, const struct nn_served_setup *setup, struct nn_error *err)
 {
 	struct nn_model_source source = { .path = setup->path,
@@ -193,37 +218,43 @@ static int load(struct version *v, const struct nn_served_setup *setup, struct n
 					  .any_order = setup->models->any_order,
 					  .device_name = setup->models->device };
 	struct nn_ranks *ranks = setup->models->ranks;
-	struct nn_model *model = NULL;
-	uint64_t before = nn_flush_set(true);
+	struct nn_places places;
+	uint64_t before;
 	int status;
 
+	if (nn_places_parse(&places, source.device_name ? source.device_name : "cpu", err) < 0)
+		return -1;
+	before = nn_flush_set(true);
 	if (ranks)
 		nn_ranks_open(ranks, setup->path, &source.part);
 	v->number = source.part.number;
-	status = nn_model_load(&model, &source, err);
+	status = load_places(v, &places, &source, err);
 	if (ranks && nn_ranks_opened(ranks, status < 0 ? NULL : err) < 0)
 		status = -1;
 	nn_flush_restore(before);
-	v->served.model = model;
+	v->served.model = v->models[0];
 	if (status < 0)
 		return -1;
-	if (!ranks)
-		return try_row(model, err);
-	nn_ranks_tell(ranks, v->name, model); /* the lane's seats try rows in all ranks */
-	return 0;
+	if (ranks)
+		nn_ranks_tell(ranks, v->name, v->models[0]); /* seats try rows in all ranks */
+	for (size_t i = 0; !ranks && i < places.n && status == 0; i++)
+		status = try_row(v->models[i], err);
+	return status;
 }
 
 static int open_lanes(struct version *v, struct nn_batcher *batcher, struct nn_error *err)
 {
+	const struct nn_model *const *models = (const struct nn_model *const *)v->models;
+
 	v->null = nn_alloc(1, sizeof *v->null, err);
-	if (!v->null || nn_lane_open(&v->served.lane, batcher, v->served.model, false, err) < 0)
+	if (!v->null || nn_lane_open(&v->served.lane, batcher, models, false, err) < 0)
 		return -1;
 	*v->null = (struct version){
 		.served = v->served, .whole = v, .graves = v->graves, .setup = v->setup
 	};
 	v->null->served.null = true;
 	v->null->served.lane = NULL;
-	return nn_lane_open(&v->null->served.lane, batcher, v->served.model, true, err);
+	return nn_lane_open(&v->null->served.lane, batcher, models, true, err);
 }
 
 static void share_lanes(const struct version *v, const struct nn_board *board)

@@ -78,6 +78,22 @@ static void give_counts(struct nn_text *text, const struct nn_metrics_model *mod
 				models[i].name, nn_dispatch_names[d], models[i].counts.dispatch[d]);
 }
 
+/* Of several devices, what each computed. */
+static void give_places(const struct nn_batcher *batcher, struct nn_text *text,
+			const struct nn_metrics_model *models, size_t n)
+{
+	const char *name;
+
+	if (nn_batcher_place(batcher, 0))
+		give_family(text, "nn_device_rows_total", "counter", "Rows that a device took.");
+	for (size_t i = 0; i < n; i++)
+		for (size_t d = 0; (name = nn_batcher_place(batcher, d)); d++)
+			nn_text_addf(text,
+				     "nn_device_rows_total{model=\"%s\",device=\"%s\"} %" PRIu64
+				     "\n",
+				     models[i].name, name, models[i].counts.place_rows[d]);
+}
+
 static void give_histogram(struct nn_text *text, const char *name, const char *model,
 			   const uint64_t counts[16], const double bounds[15], double sum)
 {
@@ -167,6 +183,7 @@ void nn_metrics_answer(struct nn_query *q)
 	}
 	give_requests(p->board, text);
 	give_counts(text, models, n);
+	give_places(p->batcher, text, models, n);
 	give_histograms(text, models, n);
 	give_reloads(p->board, text, models, n);
 	give_unseen(p->board, text, models, n);
