@@ -63,6 +63,7 @@ struct reader {
 	int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg);
 	size_t (*list)(const char **text, const char *end, void *arg, size_t i);
 	void *arg;
+	bool objects; /* leaf takes them */
 };
 
 /* Numbers of the array that is open, as long as they are read without looking closer. */
@@ -95,7 +96,7 @@ static int take(struct nn_pull *p, struct nesting *n, const struct reader *reade
 		return open_array(p, n);
 	if (kind == NN_PULL_ARRAY_END && n->level > 0)
 		return close_array(p, n);
-	if (kind < NN_PULL_STRING)
+	if (kind < NN_PULL_STRING && !(kind == NN_PULL_OBJECT && reader->objects))
 		return nn_pull_fail(p, "expected numbers or other values in arrays");
 	if (count_value(p, n) < 0)
 		return -1;
@@ -123,7 +124,7 @@ int nn_pull_array(struct nn_pull *p,
 		  int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg),
 		  void *arg, struct nn_pull_dims *dims)
 {
-	return read_array(p, &(struct reader){ .leaf = leaf, .arg = arg }, dims);
+	return read_array(p, &(struct reader){ .leaf = leaf, .arg = arg, .objects = true }, dims);
 }
 
 /* ---- of numbers ---- */
@@ -187,22 +188,26 @@ int nn_pull_f32s(struct nn_pull *p, float *to, size_t most, struct nn_pull_dims 
 {
 	struct numbers numbers = { to, most };
 
-	return read_array(p, &(struct reader){ leaf_f32, list_f32, &numbers }, dims);
+	return read_array(p, &(struct reader){ leaf_f32, list_f32, &numbers, false }, dims);
 }
 
 int nn_pull_f64s(struct nn_pull *p, double *to, size_t most, struct nn_pull_dims *dims)
 {
 	struct numbers numbers = { to, most };
 
-	return read_array(p, &(struct reader){ leaf_f64, list_f64, &numbers }, dims);
+	return read_array(p, &(struct reader){ leaf_f64, list_f64, &numbers, false }, dims);
 }
 
 int nn_pull_i64s(struct nn_pull *p, int64_t *to, size_t most, struct nn_pull_dims *dims)
 {
-	return nn_pull_array(p, leaf_i64, &(struct numbers){ to, most }, dims);
+	struct numbers numbers = { to, most };
+
+	return read_array(p, &(struct reader){ leaf_i64, NULL, &numbers, false }, dims);
 }
 
 int nn_pull_u64s(struct nn_pull *p, uint64_t *to, size_t most, struct nn_pull_dims *dims)
 {
-	return nn_pull_array(p, leaf_u64, &(struct numbers){ to, most }, dims);
+	struct numbers numbers = { to, most };
+
+	return read_array(p, &(struct reader){ leaf_u64, NULL, &numbers, false }, dims);
 }

@@ -104,8 +104,8 @@ int nn_pull_f64s(struct nn_pull *p, double *to, size_t most, struct nn_pull_dims
 int nn_pull_i64s(struct nn_pull *p, int64_t *to, size_t most, struct nn_pull_dims *dims);
 int nn_pull_u64s(struct nn_pull *p, uint64_t *to, size_t most, struct nn_pull_dims *dims);
 /*
- * The same for values of any kind but objects: leaf is called with each as the current token and
- * its number in row-major order; it answers 0, or -1 after nn_pull_fail.
+ * The same for values of any kind: leaf is called with each as the current token and its number in
+ * row-major order; it answers 0, or -1 after nn_pull_fail. Of an object it reads all to its end.
  */
 int nn_pull_array(struct nn_pull *p,
 		  int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg),

@@ -58,6 +58,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/options.c \
 	lib/serve/places.c \
 	lib/serve/places.h \
+	lib/serve/protocol/base64.c \
+	lib/serve/protocol/base64.h \
 	lib/serve/protocol/datatype.c \
 	lib/serve/protocol/datatype.h \
 	lib/serve/protocol/direct.c \

@@ -95,6 +95,21 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   stop
 }
 
+@test "serve: a text may come as TensorFlow Serving's base64, the only input of a model without its name" {
+  awk 'BEGIN { print "colour,size"; for (i = 0; i < 60; i++) print (i % 2 ? "red" : "blue") "," (i % 2 ? "large" : "small") }' >shirts.csv
+  nn-train -q --target=size --epochs=2 -m 'dense ?' -o shirts.st shirts.csv
+  serve shirts.st
+  ask 200 /v1/models/shirts:predict -d '{"instances": [{"colour": "red"}, {"colour": "blue"}]}'
+  wanted=$answer
+  for rows in '[{"b64": "cmVk"}, {"b64": "Ymx1ZQ=="}]' '["red", "blue"]' '[{"colour": {"b64": "cmVk"}}, {"b64": "Ymx1ZQ"}]'; do
+    ask 200 /v1/models/shirts:predict -d "{\"instances\": $rows}"
+    [ "$answer" = "$wanted" ]
+  done
+  ask 400 /v1/models/shirts:predict -d '{"instances": [{"b64": "cmVk", "colour": "red"}]}'
+  ask 400 /v1/models/shirts:predict -d '{"instances": [{"b64": "cmVk", "b64": "cmVk"}]}'
+  stop
+}
+
 @test "serve: the class goes by the threshold that training stored, as nn-predict's does" {
   awk 'BEGIN { srand(3); print "a,b,y"; for (i = 0; i < 200; i++) { a = rand(); b = rand(); print a "," b "," (a + b + rand() > 1.9 ? "yes" : "no") } }' >two.csv
   nn-train -q --target=y --epochs=30 --valid=0.2 --threshold=f1 -m 'dense 4, tanh, dense ?' -o two.st two.csv

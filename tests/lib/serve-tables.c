@@ -64,6 +64,47 @@ static void test_tables(void)
 	expect_error(400, "one number", "v1: classes are no regress");
 }
 
+/* TensorFlow Serving's way with bytes. */
+static void test_base64(void)
+{
+	static const struct {
+		const char *value, *word;
+	} wrong[] = { { "{\"b64\":\"Ymx1Z\"}", "not base64" },
+		      { "{\"b64\":\"Ym x1\"}", "not base64" },
+		      { "{\"b64\":\"/////w==\"}", "not text" },
+		      { "{\"b64\":\"AAAA\"}", "not text" },
+		      { "{\"b64\":7}", "expected a string" },
+		      { "{\"b32\":\"Ymx1ZQ==\"}", "b64" },
+		      { "{}", "b64" },
+		      { "{\"b64\":\"Ymx1ZQ==\",\"x\":1}", "nothing else" } };
+	char body[200];
+
+	post(V1 "t:predict", "{\"instances\":[{\"age\":30,\"colour\":{\"b64\":\"Ymx1ZQ==\"}}]}");
+	expect(200, "{\"predictions\":[{\"probs\":[0.3,0.04,0.125],\"class\":\"cat\"}]}",
+	       "table: a text may be base64 in a row");
+	post(V1 "t:predict",
+	     "{\"inputs\":{\"colour\":[\"blue\",{\"b64\":\"Ymx1ZQ\"}],\"age\":[30,30]}}");
+	expect(200,
+	       "{\"outputs\":{\"probs\":[[0.3,0.04,0.125],[0.3,0.04,0.125]],\"class\":[\"cat\","
+	       "\"cat\"]}}",
+	       "table: and in a column, without padding too");
+	post(V1 "t:classify", "{\"examples\":[{\"age\":30,\"colour\":{\"b64\":\"Ymx1ZQ==\"}}]}");
+	expect(200, "{\"results\":[[[\"cat\",0.3],[\"dog\",0.04],[\"o\\\"x\",0.125]]]}",
+	       "table: and in examples");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		snprintf(body, sizeof body, "{\"instances\":[{\"age\":30,\"colour\":%s}]}",
+			 wrong[i].value);
+		post(V1 "t:predict", body);
+		expect_error(400, wrong[i].word, wrong[i].value);
+	}
+	post(V1 "half:predict", "{\"instances\":[{\"b64\":\"AAAA\"}]}");
+	expect_error(400, "b64", "v1: a number is no base64");
+	post(V2 "t/infer", "{\"inputs\":[{\"name\":\"colour\",\"shape\":[1],\"datatype\":\"BYTES\","
+			   "\"data\":[{\"b64\":\"Ymx1ZQ==\"}]},{\"name\":\"age\",\"shape\":[1],"
+			   "\"datatype\":\"FP32\",\"data\":[30]}]}");
+	expect_error(400, "JSON", "v2: has no base64");
+}
+
 static void test_binary_labels(void)
 {
 	post(V2 "t/infer",
@@ -81,6 +122,7 @@ static void test_binary_labels(void)
 static void claims(void)
 {
 	test_tables();
+	test_base64();
 	test_binary_labels();
 }
 

@@ -111,7 +111,7 @@ static int take_member(struct nn_query *q, size_t row, size_t input)
 	size_t first;
 
 	if (served->table) {
-		if (nn_feed_any(q, &first, &dims) < 0)
+		if (nn_feed_any(q, true, &first, &dims) < 0)
 			return -1;
 		if (!is_row(port, dims.size, dims.rank))
 			return wrong_shape(q, port, "", dims.size, dims.rank);
@@ -125,6 +125,23 @@ static int take_member(struct nn_query *q, size_t row, size_t input)
 		return -1;
 	return is_row(port, dims.size, dims.rank) ? 0
 						  : wrong_shape(q, port, "", dims.size, dims.rank);
+}
+
+/* {"b64": "..."} in place of the only input, a text; at its key. */
+static bool is_base64(const struct nn_query *q)
+{
+	const struct nn_served *served = q->served;
+
+	return served->n_inputs == 1 && served->inputs->text && nn_pull_is(&q->pull, "b64") &&
+	       strcmp(served->inputs->name, "b64") != 0;
+}
+
+static int take_base64(struct nn_query *q)
+{
+	if (nn_feed_base64(q) < 0)
+		return -1;
+	nn_query_fed(q, 0)->at = ((size_t *)q->offsets.data)[--q->n_cells];
+	return 0;
 }
 
 static int find_member(struct nn_query *q, size_t *input)
@@ -143,16 +160,23 @@ static int take_object(struct nn_query *q, size_t row)
 	const struct nn_served *served = q->served;
 	size_t n = 0, input = 0;
 	enum nn_pull_kind kind;
+	bool bytes = false;
 
 	if (nn_pull_next(&q->pull) != NN_PULL_OBJECT)
 		return nn_pull_fail(&q->pull,
 				    "expected an object whose keys are the %zu inputs of the model",
 				    served->n_inputs);
 	for (; (kind = nn_pull_next(&q->pull)) == NN_PULL_KEY; n++, input++) {
-		if (find_member(q, &input) < 0)
+		if (n > 0 && (bytes || is_base64(q)))
+			return nn_pull_fail(&q->pull,
+					    "expected {\"b64\": \"...\"} and nothing else");
+		bytes = is_base64(q);
+		if (bytes)
+			input = 0;
+		else if (find_member(q, &input) < 0)
 			return -1;
 		nn_query_fed(q, input)->rows = row + 1;
-		if (take_member(q, row, input) < 0)
+		if ((bytes ? take_base64(q) : take_member(q, row, input)) < 0)
 			return -1;
 	}
 	if (kind == NN_PULL_BAD)

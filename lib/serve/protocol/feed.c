@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "serve/protocol/base64.h"
 #include "serve/protocol/feed.h"
 
 int nn_feed_begin(struct nn_query *q)
@@ -84,6 +85,39 @@ static int add_cell(struct nn_query *q, char kind, const char *text, size_t n)
 	return q->cells.failed ? nn_fail(&q->error, NN_ENOMEM, "memory is out") : 0;
 }
 
+int nn_feed_base64(struct nn_query *q)
+{
+	struct nn_pull *p = &q->pull;
+	const char *bytes;
+	size_t n;
+
+	if (nn_pull_next(p) != NN_PULL_STRING)
+		return nn_pull_fail(p, "\"b64\": expected a string");
+	if (reserve_cells(q, 1) < 0 || nn_block_reserve(&q->out, p->length + 2, &q->error) < 0)
+		return -1;
+	bytes = q->out.data;
+	if (!nn_base64_decode(p->text, p->length, q->out.data, &n))
+		return nn_pull_fail(p, "\"b64\": found what is not base64");
+	if (memchr(bytes, '\0', n) || nn_utf8_prefix(bytes, n) != n)
+		return nn_pull_fail(p,
+				    "\"b64\": found bytes that are not text (UTF-8 without NUL)");
+	return add_cell(q, 's', bytes, n);
+}
+
+/* {"b64": "..."}, behind its brace. */
+static int add_object(struct nn_query *q)
+{
+	struct nn_pull *p = &q->pull;
+
+	if (nn_pull_next(p) != NN_PULL_KEY || !nn_pull_is(p, "b64"))
+		return nn_pull_fail(p, "expected a value or {\"b64\": \"...\"}");
+	if (nn_feed_base64(q) < 0)
+		return -1;
+	return nn_pull_next(p) == NN_PULL_OBJECT_END
+		       ? 0
+		       : nn_pull_fail(p, "expected {\"b64\": \"...\"} and nothing else");
+}
+
 /* The current token as a cell: n number, s string, b true or false, 0 null. */
 static int add_token(struct nn_query *q, enum nn_pull_kind kind)
 {
@@ -116,12 +150,17 @@ static int leaf(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg)
 	return add_token(arg, kind);
 }
 
-int nn_feed_any(struct nn_query *q, size_t *first, struct nn_pull_dims *dims)
+static int leaf_or_bytes(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg)
+{
+	return kind == NN_PULL_OBJECT ? add_object(arg) : leaf(p, kind, i, arg);
+}
+
+int nn_feed_any(struct nn_query *q, bool base64, size_t *first, struct nn_pull_dims *dims)
 {
 	*first = q->n_cells;
 	if (reserve_cells(q, most_values(q)) < 0)
 		return -1;
-	return nn_pull_array(&q->pull, leaf, q, dims);
+	return nn_pull_array(&q->pull, base64 ? leaf_or_bytes : leaf, q, dims);
 }
 
 int nn_feed_json(struct nn_query *q, size_t input, struct nn_pull_dims *dims)
@@ -131,7 +170,7 @@ int nn_feed_json(struct nn_query *q, size_t input, struct nn_pull_dims *dims)
 
 	if (!is_plain(q, input)) {
 		fed->kind = NN_FED_CELLS;
-		return nn_feed_any(q, &fed->at, dims);
+		return nn_feed_any(q, true, &fed->at, dims);
 	}
 	if (reserve_values(q, most) < 0)
 		return -1;

@@ -18,8 +18,14 @@ int nn_feed_find(struct nn_query *query, const char *name, size_t n, size_t *inp
  * plain net are read at once; else cells are kept, to be converted by nn_feed_cells.
  */
 int nn_feed_json(struct nn_query *query, size_t input, struct nn_pull_dims *dims);
-/* Values of any kind, kept as cells: nobody knows yet whose they are. */
-int nn_feed_any(struct nn_query *query, size_t *first, struct nn_pull_dims *dims);
+/* Values of any kind, kept as cells: nobody knows yet whose they are. base64: {"b64": ...} is one.
+ */
+int nn_feed_any(struct nn_query *query, bool base64, size_t *first, struct nn_pull_dims *dims);
+/*
+ * The value that comes next is the string of {"b64": "..."}, as TensorFlow Serving's clients send
+ * bytes: their text is a cell.
+ */
+int nn_feed_base64(struct nn_query *query);
 /* n cells from `first` on are the values of an input, of that type. */
 int nn_feed_cells(struct nn_query *query, size_t input, enum nn_datatype type, size_t first,
 		  size_t n);

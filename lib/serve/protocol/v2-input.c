@@ -94,7 +94,7 @@ static int take_data(struct nn_query *q, void *arg)
 	    !q->served->table)
 		return nn_feed_json(q, t->input, &t->nesting);
 	t->cells = true;
-	return nn_feed_any(q, &t->first, &t->nesting);
+	return nn_feed_any(q, false, &t->first, &t->nesting);
 }
 
 /* Data are flat or nested as the shape says. */
