@@ -22,9 +22,9 @@
  * zeroed from the kernel, page by page as they are used, which posix_memalign and memset would
  * undo.
  */
-static void *aligned(void *raw)
+static void *aligned(void *raw, size_t to)
 {
-	return (void *)(((uintptr_t)raw + sizeof raw + NN_ALIGN - 1) & ~(uintptr_t)(NN_ALIGN - 1));
+	return (void *)(((uintptr_t)raw + sizeof raw + to - 1) & ~(uintptr_t)(to - 1));
 }
 
 #define EXTRA (NN_ALIGN + sizeof(void *))
@@ -42,15 +42,33 @@ void nn_memory_returns(void)
 
 /*
  * Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses
- * the TLB less.
+ * the TLB less. Blocks begin with one, so that what is touched of them can be planned.
  */
 #define HUGE_FROM ((size_t)4 << 20)
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
+/* Does the system give huge pages to who asks for them? Asked once: 1 no, 2 yes. */
+static bool has_huge_pages(void)
+{
+	static _Atomic int known;
+
+	if (known == 0) {
+		char text[64] = "[never]";
+		FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+
+		if (file && !fgets(text, sizeof text, file))
+			strcpy(text, "[never]");
+		if (file)
+			fclose(file);
+		known = strstr(text, "[never]") ? 1 : 2;
+	}
+	return known == 2;
+}
+
 size_t nn_memory_page(size_t bytes)
 {
-	return bytes >= HUGE_FROM ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+	return bytes >= HUGE_FROM && has_huge_pages() ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void want_huge_pages(char *memory, size_t bytes)
@@ -63,20 +81,22 @@ static void want_huge_pages(char *memory, size_t bytes)
 
 void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 {
-	size_t bytes;
+	size_t bytes, align = NN_ALIGN;
 	void *raw = NULL, *memory;
 
 	if (!nn_mul(n, size, &bytes)) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu x %zu bytes", n, size);
 		return NULL;
 	}
-	if (bytes <= PTRDIFF_MAX - EXTRA)
-		raw = calloc(1, bytes + EXTRA);
+	if (bytes >= HUGE_FROM)
+		align = HUGE_PAGE;
+	if (bytes <= PTRDIFF_MAX - align - sizeof raw)
+		raw = calloc(1, bytes + align + sizeof raw);
 	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
 		return NULL;
 	}
-	memory = aligned(raw);
+	memory = aligned(raw, align);
 	((void **)memory)[-1] = raw;
 	if (bytes >= HUGE_FROM)
 		want_huge_pages(memory, bytes);
@@ -88,15 +108,14 @@ void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error 
 	void *old_raw = old ? ((void **)old)[-1] : NULL, *raw = NULL, *memory;
 	size_t offset = old ? (size_t)((char *)old - (char *)old_raw) : 0;
 
-	if (new_bytes <= PTRDIFF_MAX - EXTRA)
-		raw = realloc(
-			old_raw,
-			new_bytes + EXTRA); /* large blocks are moved by page tables, not copied */
+	/* large blocks are moved by page tables, not copied */
+	if (new_bytes <= PTRDIFF_MAX - EXTRA - offset)
+		raw = realloc(old_raw, new_bytes + EXTRA + offset);
 	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
 		return NULL;
 	}
-	memory = aligned(raw);
+	memory = aligned(raw, NN_ALIGN);
 	if (old && (char *)memory - (char *)raw != (ptrdiff_t)offset)
 		memmove(memory, (char *)raw + offset,
 			old_bytes < new_bytes ? old_bytes : new_bytes);

@@ -56,20 +56,39 @@ void nn_graph_free_updates(struct nn_graph *graph)
 	nn_free(graph->updated.node);
 }
 
-/* Other gradients lie in the pages where those of a weight begin and end. */
+/* Pages that lie in from .. to - 1 alone. */
+static size_t whole_pages(size_t from, size_t to, size_t page)
+{
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	return from < to ? to - from : 0;
+}
+
+/* Of a block of so many bytes, whose last ones fill no large page. */
+static size_t untouched_between(size_t from, size_t to, size_t bytes)
+{
+	size_t page = nn_memory_page(bytes), rest = bytes / page * page, small = nn_memory_page(0);
+
+	return to <= rest     ? whole_pages(from, to, page)
+	       : from >= rest ? whole_pages(from, to, small)
+			      : whole_pages(from, rest, page) + whole_pages(rest, to, small);
+}
+
+/* What lies between gradients that are kept: those of weights that kernels update. */
 size_t nn_bound_untouched(const struct nn_bound *b)
 {
-	size_t size = nn_dtype_size(b->device->dtype), page = nn_memory_page(b->block * size),
+	size_t size = nn_dtype_size(b->device->dtype), bytes = b->block * size, from = 0,
 	       untouched = 0;
 
 	for (int p = 0; p < b->n_params; p++) {
 		const struct nn_bound_param *param = &b->params[p];
 
-		if (param->desc.role == NN_WEIGHT && param->packed * size > page &&
-		    updates(b, param->node))
-			untouched += param->packed * size - page;
+		if (!is_in_block(param) || (param->desc.role == NN_WEIGHT && updates(b, param->node)))
+			continue;
+		untouched += untouched_between(from, param->offset * size, bytes);
+		from = (param->offset + param->packed) * size;
 	}
-	return untouched;
+	return untouched + untouched_between(from, bytes, bytes);
 }
 
 static void update(const struct nn_graph *graph, const struct nn_update *all, size_t from,
