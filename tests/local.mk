@@ -20,9 +20,8 @@ check-long: all
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks and referees through what the others run too: for builds that are ten times as slow.
 QUICK_TESTS = $(filter-out $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-verbs.bats \
-	explain.bats explain-ranks.bats nets-torch.sh onnx-referee.py options.bats same-bytes.sh same-ranks.bats slurm.bats \
-	strategies.bats train-hosts.bats train-lost.bats train-pipeline.bats train-shard.bats train-tensor.bats train-tensor-rows.bats \
-	train-torch.sh),$(CHECK_TESTS))
+	explain.bats nets-torch.sh onnx-referee.py options.bats same-bytes.sh slurm.bats train-hosts.bats train-lost.bats \
+	train-pipeline.bats train-shard.bats train-tensor.bats train-torch.sh),$(CHECK_TESTS))
 check-quick: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@$(run_tests) $(or $(TESTS),$(QUICK_TESTS))
@@ -35,7 +34,7 @@ check-valgrind: all
 # The tools on a device with memory of its own that the host cannot touch (tests/device/apart.c): the CPU's bytes. Left out
 # is what opens no device, or both.
 DEVICE_TESTS = $(filter-out tests/cli/version.bats tests/cli/allreduce% tests/cli/slurm.bats tests/cli/device%, \
-	$(filter tests/cli/%,$(CHECK_TESTS)))
+	$(filter tests/cli/%,$(CHECK_TESTS) $(CHECK_LONG_TESTS)))
 check-device: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
@@ -98,7 +97,8 @@ tests_lib_graph_parts_SOURCES = tests/lib/graph-parts.c
 CHECK_TESTS += tests/lib/graph-parts
 check_PROGRAMS += tests/lib/stages
 tests_lib_stages_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/lib/stages tests/cli/train-pipeline.bats tests/cli/train-tensor.bats tests/cli/train-tensor-rows.bats tests/cli/train-shard.bats
+CHECK_TESTS += tests/lib/stages tests/cli/train-pipeline.bats tests/cli/train-tensor.bats tests/cli/train-shard.bats
+CHECK_LONG_TESTS += tests/cli/train-tensor-rows.bats
 VALGRIND_TESTS += tests/lib/graph-parts
 check_PROGRAMS += tests/lib/graph-split
 tests_lib_graph_split_SOURCES = tests/lib/graph-split.c tests/lib/graph-ranks.h
@@ -113,7 +113,8 @@ tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long
 
 # the plan
-CHECK_TESTS += tests/cli/explain.bats tests/cli/explain-ranks.bats
+CHECK_TESTS += tests/cli/explain.bats
+CHECK_LONG_TESTS += tests/cli/explain-ranks.bats
 
 # base: subnormals are zero
 check_PROGRAMS += tests/lib/flush
@@ -324,8 +325,8 @@ CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
 VALGRIND_TESTS += tests/lib/selfcheck
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/info.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/first-hour.bats tests/cli/train-daily.bats tests/cli/train-folds.bats tests/cli/train-try.bats \
 	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats tests/cli/train-recompute.bats tests/cli/train-tensorboard.bats \
-	tests/cli/same-ranks.bats tests/cli/train-torch.sh
-CHECK_LONG_TESTS += tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
+	tests/cli/train-torch.sh
+CHECK_LONG_TESTS += tests/cli/same-ranks.bats tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
 VALGRIND_TESTS += tests/lib/train
 check_PROGRAMS += tests/lib/train-saver
 tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
@@ -390,11 +391,11 @@ check_PROGRAMS += tests/mpi/ranks
 tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/mpi/ranks.sh tests/mpi/ranks-more.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
+CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
 
 # ranks of nn-train
 CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/cli/ranks-hostile.bats
-CHECK_LONG_TESTS += tests/long/train-lost.bats tests/long/same-ranks.py
+CHECK_LONG_TESTS += tests/mpi/ranks-more.sh tests/long/train-lost.bats tests/long/same-ranks.py
 EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash tests/cli/hosts.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
@@ -515,7 +516,8 @@ CHECK_TESTS += tests/lib/bench-pick
 # strategies of ranks, each against a plain program
 check_PROGRAMS += tests/lib/train-order
 tests_lib_train_order_SOURCES = tests/lib/train-order.c tests/lib/tap.h
-CHECK_TESTS += tests/lib/train-order tests/cli/strategies.bats
+CHECK_TESTS += tests/lib/train-order
+CHECK_LONG_TESTS += tests/cli/strategies.bats
 VALGRIND_TESTS += tests/lib/train-order
 EXTRA_DIST += tests/cli/strategies.py
 # embedding: columns of categories
