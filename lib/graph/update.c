@@ -83,7 +83,8 @@ size_t nn_bound_untouched(const struct nn_bound *b)
 	for (int p = 0; p < b->n_params; p++) {
 		const struct nn_bound_param *param = &b->params[p];
 
-		if (!is_in_block(param) || (param->desc.role == NN_WEIGHT && updates(b, param->node)))
+		if (!is_in_block(param) ||
+		    (param->desc.role == NN_WEIGHT && updates(b, param->node)))
 			continue;
 		untouched += untouched_between(from, param->offset * size, bytes);
 		from = (param->offset + param->packed) * size;

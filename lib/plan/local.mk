@@ -2,9 +2,6 @@
 lib_libnn_la_SOURCES += \
 	lib/plan/alone.c \
 	lib/plan/alone.h \
-	lib/plan/concession-command.c \
-	lib/plan/concession.c \
-	lib/plan/concession.h \
 	lib/plan/explain-json.c \
 	lib/plan/explain.c \
 	lib/plan/explain.h \
@@ -27,5 +24,6 @@ lib_libnn_la_SOURCES += \
 	lib/plan/trial-steps.h \
 	lib/plan/scaling.c \
 	lib/plan/scaling.h \
+	lib/plan/suggest-command.c \
 	lib/plan/suggest.c \
 	lib/plan/suggest.h

@@ -1,142 +1,202 @@
-/* Command lines whose plans fit: what they give up, tried alone, then together. */
+/* What a training can do without so that its plan needs less memory, tried alone, then together. */
 #include <string.h>
 
-#include "base/memory.h"
 #include "plan/fit.h"
 #include "plan/suggest.h"
+
+/*
+ * From what costs least to what costs most: how the work is done, its precision, how it learns.
+ * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
+ * go through as fit.
+ */
+enum { RECOMPUTE, THREADS, LEAVES, PRECISION, OPTIMIZER, KINDS };
+
+/* A plan as it would be. */
+struct variant {
+	struct nn_plan plan; /* of the two below */
+	struct nn_task task;
+	struct nn_recipe recipe;
+	struct nn_instead instead[KINDS]; /* the options that say so */
+	size_t n;
+};
+
+/* How much of each is given up; 0: nothing of it. */
+struct levels {
+	int of[KINDS];
+};
+
+/* ---- each of them; false: there is no such thing to give ---- */
+
+static bool recompute(struct variant *v, int level, struct nn_instead *instead)
+{
+	size_t had = v->recipe.recompute;
+
+	*instead = (struct nn_instead){ .option = "recompute" };
+	v->recipe.recompute = (size_t)level;
+	return had == 0;
+}
+
+static bool fewer_threads(struct variant *v, int level, struct nn_instead *instead)
+{
+	bool some = nn_pool_threads(v->task.pool) > level;
+
+	*instead = (struct nn_instead){ "threads", "1", { NULL } };
+	v->task.pool = NULL;
+	return some;
+}
+
+static bool fewer_leaves(struct variant *v, int level, struct nn_instead *instead)
+{
+	size_t leaves = level == 1 ? 2 : 1, had = v->recipe.leaves;
+
+	*instead = (struct nn_instead){ "leaves", level == 1 ? "2" : "1", { NULL } };
+	v->recipe.leaves = leaves;
+	return had > leaves && (size_t)nn_layout_n_sharers(v->plan.layout) <= leaves;
+}
+
+static bool less_precision(struct variant *v, int level, struct nn_instead *instead)
+{
+	bool some = v->task.device->dtype == NN_F64 && level == 1;
+
+	*instead = (struct nn_instead){ "precision", "f32", { NULL } };
+	if (some)
+		v->task.device = nn_device_open(v->task.device->name, NN_F32, NULL);
+	return some && v->task.device;
+}
+
+/* One with one slot, then one with none. */
+static bool smaller_optimizer(struct variant *v, int level, struct nn_instead *instead)
+{
+	struct nn_recipe *r = &v->recipe;
+	struct nn_optimizer_options had = nn_recipe_optimizer(r);
+	size_t slots = level == 1 ? 1 : 0;
+
+	r->optimizer = (int)nn_optimizer_keeping(slots);
+	r->momentum = 0;
+	r->nesterov = false;
+	*instead = (struct nn_instead){ "optimizer",
+					nn_optimizers[r->optimizer].name,
+					{ "momentum", "nesterov" } };
+	return nn_optimizer_count(&had) > slots;
+}
+
+static const struct {
+	int levels;
+	bool (*give)(struct variant *v, int level, struct nn_instead *instead);
+} kinds[KINDS] = {
+	{ 1, recompute },      { 1, fewer_threads },     { 2, fewer_leaves },
+	{ 1, less_precision }, { 2, smaller_optimizer },
+};
+
+/* ---- a plan without them ---- */
 
 struct search {
 	const struct nn_plan *plan;
 	const struct nn_command *command;
 	struct nn_suggestion *found;
-	struct nn_concession taken[NN_SUGGESTIONS];
+	struct levels most, taken[NN_SUGGESTIONS];
 	size_t n;
 };
 
-static bool fits(const struct nn_plan *plan, const struct nn_concession *c)
+static void begin(struct variant *v, const struct nn_plan *plan)
 {
-	struct nn_variant v;
-
-	return nn_concede(&v, plan, c);
+	*v = (struct variant){ .plan = *plan, .task = *plan->task, .recipe = *plan->task->recipe };
+	v->plan.task = &v->task;
+	v->task.recipe = &v->recipe;
 }
 
-static bool take(struct search *s, const struct nn_concession *c)
+static bool give(struct variant *v, int kind, int level)
 {
-	struct nn_variant v;
-
-	if (!nn_concede(&v, s->plan, c) ||
-	    (c->level[NN_RECOMPUTE] && v.plan.fit.again_flops == 0)) /* that gives nothing */
-		return false;
-	s->found[s->n] = (struct nn_suggestion){ .total = nn_variant_need(&v, s->plan) };
-	nn_variant_command(&s->found[s->n].command, s->command, c, &v);
-	s->taken[s->n++] = *c;
-	return true;
+	return kinds[kind].give(v, level, &v->instead[v->n++]);
 }
 
-static unsigned kinds_of(const struct nn_concession *c)
+/*
+ * Planned so, of ranks with room for the norms of a --log that may be added. false: there is no
+ * such thing to give, or the plan does not fit.
+ */
+static bool fits(const struct search *s, struct variant *v, const struct levels *l)
 {
-	unsigned kinds = 0;
-
-	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
-		kinds |= (unsigned)(c->level[kind] > 0) << kind;
-	return kinds;
+	begin(v, s->plan);
+	if (nn_layout_n_sharers(s->plan->layout) > 1 || nn_layout_parts(s->plan->layout) > 1)
+		v->task.logs = true;
+	for (int kind = 0; kind < KINDS; kind++)
+		if (l->of[kind] > s->most.of[kind] || (l->of[kind] && !give(v, kind, l->of[kind])))
+			return false;
+	return nn_fit_choose(&v->plan, &v->plan.fit, NULL) == 0 && v->plan.fit.fits;
 }
 
-/* ---- sets of kinds ---- */
-
-/* One level each, or all of them. */
-static struct nn_concession concession_of(unsigned kinds, bool all)
+static void take(struct search *s, const struct levels *l)
 {
-	struct nn_concession c = { 0 };
+	struct nn_suggestion *to = &s->found[s->n];
+	struct nn_fit fit;
+	struct variant v;
 
-	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
-		c.level[kind] = (kinds >> kind & 1) * (all ? nn_concession_kinds[kind].levels : 1);
-	return c;
-}
-
-/* The next of the same kinds, levels counted like digits. false: that was the last. */
-static bool next_levels(struct nn_concession *c)
-{
-	for (int kind = 0; kind < NN_CONCESSIONS; kind++) {
-		if (c->level[kind] && c->level[kind] < nn_concession_kinds[kind].levels) {
-			c->level[kind]++;
-			return true;
-		}
-		c->level[kind] = c->level[kind] > 0;
-	}
-	return false;
-}
-
-static unsigned possible_kinds(const struct nn_plan *plan, const struct nn_command *command)
-{
-	unsigned kinds = 0;
-
-	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
-		kinds |= (unsigned)nn_may_concede(plan, command, kind) << kind;
-	return kinds;
-}
-
-/* Is all that an earlier suggestion gives up given up here too? */
-static bool covers(const struct search *s, unsigned kinds)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if ((kinds_of(&s->taken[i]) & kinds) == kinds_of(&s->taken[i]))
-			return true;
-	return false;
-}
-
-static bool is_taken(const struct search *s, const struct nn_concession *c)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (memcmp(s->taken[i].level, c->level, sizeof c->level) == 0)
-			return true;
-	return false;
+	if (!fits(s, &v, l) ||
+	    (l->of[RECOMPUTE] && v.plan.fit.again_flops == 0)) /* gives nothing */
+		return;
+	v.task.logs = s->plan->task->logs;
+	if (nn_fit_plan(&v.plan, v.plan.fit.micro, &fit, NULL) < 0)
+		fit = v.plan.fit;
+	*to = (struct nn_suggestion){ .total = nn_fit_need(s->plan, &fit) };
+	nn_suggest_command(&to->command, s->command, v.instead, v.n);
+	s->taken[s->n++] = *l;
 }
 
 /* ---- the search ---- */
 
-/* The mildest levels of these kinds that fit. */
-static void try_mildest(struct search *s, unsigned kinds)
+/* Set number `set` of all, whose digits are levels, the first kind's the last; kinds it gives. */
+static int levels_of(struct levels *l, int set)
 {
-	struct nn_concession c = concession_of(kinds, false);
+	int given = 0;
 
-	if (covers(s, kinds))
-		return;
-	while (!take(s, &c) && next_levels(&c))
-		;
+	for (int kind = 0; kind < KINDS; set /= kinds[kind++].levels + 1) {
+		l->of[kind] = set % (kinds[kind].levels + 1);
+		given += l->of[kind] > 0;
+	}
+	return set > 0 ? 0 : given; /* 0: beyond the last */
 }
 
-/* Any that fit and are not there yet. */
-static void try_all(struct search *s, unsigned kinds)
+/* Is all that an earlier suggestion gives up given up here too, or is it the same one? */
+static bool repeats(const struct search *s, const struct levels *l, bool same)
 {
-	struct nn_concession c = concession_of(kinds, false);
+	for (size_t i = 0; i < s->n; i++) {
+		bool covered = true;
 
-	do {
-		if (!is_taken(s, &c))
-			take(s, &c);
-	} while (s->n < NN_SUGGESTIONS && next_levels(&c));
+		for (int kind = 0; kind < KINDS; kind++)
+			covered &= same ? s->taken[i].of[kind] == l->of[kind]
+					: s->taken[i].of[kind] == 0 || l->of[kind] > 0;
+		if (covered)
+			return true;
+	}
+	return false;
 }
 
-/* Sets of these kinds, small ones first. */
-static void each_set(struct search *s, unsigned kinds,
-		     void (*look)(struct search *s, unsigned kinds))
+/* Sets of few kinds first. */
+static void look(struct search *s, bool same)
 {
-	for (int size = 1; size <= NN_CONCESSIONS; size++)
-		for (unsigned set = 0; set <= kinds && s->n < NN_SUGGESTIONS; set++)
-			if ((set & ~kinds) == 0 && __builtin_popcount(set) == size)
-				look(s, set);
+	struct levels l;
+
+	for (int size = 1; size <= KINDS; size++)
+		for (int set = 1, given; (given = levels_of(&l, set)) > 0 && s->n < NN_SUGGESTIONS;
+		     set++)
+			if (given == size && !repeats(s, &l, same))
+				take(s, &l);
 }
 
 size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 		  struct nn_suggestion found[NN_SUGGESTIONS])
 {
 	struct search s = { .plan = plan, .command = command, .found = found };
-	unsigned kinds = possible_kinds(plan, command);
-	struct nn_concession all = concession_of(kinds, true);
+	struct variant v;
 
-	if (fits(plan, &all)) {
-		each_set(&s, kinds, try_mildest);
-		each_set(&s, kinds, try_all);
+	begin(&v, plan);
+	/* a training that goes on from a state keeps all that a state holds */
+	for (int kind = 0; kind < (command->resumes ? LEAVES : KINDS); kind++)
+		if (give(&v, kind, kinds[kind].levels))
+			s.most.of[kind] = kinds[kind].levels;
+	if (fits(&s, &v, &s.most)) {
+		look(&s, false);
+		look(&s, true);
 	}
 	return s.n;
 }

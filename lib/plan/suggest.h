@@ -8,14 +8,22 @@
 #ifndef NN_PLAN_SUGGEST_H
 #define NN_PLAN_SUGGEST_H
 
+#include "base/option.h"
 #include "base/text.h"
-#include "plan/concession.h"
+#include "plan/plan.h"
 
 #define NN_SUGGESTIONS 3
 
 struct nn_suggestion {
 	struct nn_text command; /* begins with nn-train, quoted for the shell */
 	size_t total;           /* its planned peak in bytes */
+};
+
+/* The command line that a plan is made for. */
+struct nn_command {
+	const struct nn_opt_list *list;
+	const char *model, *data_path, *targets_path; /* paths NULL: not given */
+	bool resumes;                                 /* it goes on from a state */
 };
 
 /*
@@ -33,5 +41,14 @@ void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *comma
 		      struct nn_text *text);
 /* What to say where only n were found. */
 const char *nn_suggest_few(size_t n);
+
+/* Inside: an option that a suggestion gives, in place of these of the command line (NULL: none). */
+struct nn_instead {
+	const char *option, *value; /* value NULL: it takes none */
+	const char *also[3];
+};
+/* The command line with n of them, quoted for the shell. */
+void nn_suggest_command(struct nn_text *text, const struct nn_command *command,
+			const struct nn_instead *instead, size_t n);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef NN_TRAIN_PREPARE_H
 #define NN_TRAIN_PREPARE_H
 
-#include "plan/concession.h"
+#include "plan/suggest.h"
 #include "train/job.h"
 
 /* An empty training: its task, layout and plan refer to each other. */
