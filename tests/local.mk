@@ -51,7 +51,7 @@ check-cuda-host: all
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
 	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(CUDA_HOST_TOOLS))
 # The same for Arm of 64 bits under qemu, in arm/: what its kernels alone compute, and models and predictions of both.
-ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush math npz product product-f64 table) \
+ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush int8 math npz product product-f64 table) \
 	tests/cli/version.bats tests/cli/same-bytes.sh
 check-arm: all
 	@$(run_env) $(SHELL) $(srcdir)/tests/arm/check $(abs_builddir)/arm $(or $(TESTS),$(ARM_TESTS))

@@ -20,6 +20,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/pooling.h \
 	lib/device/cpu/product/product.h \
 	lib/device/cpu/product/axis.h \
+	lib/device/cpu/product/bytes.h \
 	lib/device/cpu/product/dense.h \
 	lib/device/cpu/product/depthwise.h \
 	lib/device/cpu/product/outer.h \

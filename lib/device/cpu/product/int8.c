@@ -3,6 +3,7 @@
 
 #include "base/int8.h"
 #include "device/cpu/int8.h"
+#include "device/cpu/product/bytes.h"
 
 #define WIDTH NN_INT8_WIDTH
 #define STEP NN_INT8_STEP
@@ -83,112 +84,6 @@ void NN_K(int8_weights)(const struct nn_int8 *d, const float *values, size_t inn
 	sums[o] = total;
 }
 
-/* ---- the machine's products ---- */
-
-/*
- * i8v: int32 of I8_LANES out-channels; byte_dot: each plus the sum of four products of bytes of x
- * and q.
- */
-#if defined NN_ISA_avx512
-#define I8_LANES 16
-#define I8_ROWS 6
-#define I8_PANELS 4
-#define I8_TARGET __attribute__((target("avx512vnni")))
-typedef __m512i i8v;
-typedef __m512i i8x;
-NN_INLINE i8x byte_x(int32_t four)
-{
-	return _mm512_set1_epi32(four);
-}
-NN_INLINE i8v byte_load(const int8_t *w)
-{
-	return _mm512_loadu_si512(w);
-}
-#define byte_dot _mm512_dpbusd_epi32
-#define byte_store(to, a) _mm512_storeu_si512(to, a)
-
-#elif defined NN_ISA_avx2
-/*
- * |x| and q with the sign of x: pairs of products are at most 2 * 128 * 127, which 16 bits hold; so
- * nothing saturates.
- */
-#define I8_LANES 8
-#define I8_ROWS 4
-#define I8_PANELS 1
-#define I8_TARGET
-typedef __m256i i8v;
-typedef __m256i i8x;
-NN_INLINE i8x byte_x(int32_t four)
-{
-	return _mm256_set1_epi32(four);
-}
-NN_INLINE i8v byte_load(const int8_t *w)
-{
-	return _mm256_loadu_si256((const __m256i *)w);
-}
-NN_INLINE i8v byte_dot(i8v sum, i8x x, i8v w)
-{
-	const i8v pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x));
-	return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-#define byte_store(to, a) _mm256_storeu_si256((__m256i *)(to), a)
-
-#elif defined NN_ISA_neon
-#define I8_LANES 4
-#define I8_ROWS 4
-#define I8_PANELS 1
-#define I8_TARGET
-typedef int32x4_t i8v;
-typedef int8x16_t i8x;
-NN_INLINE i8x byte_x(int32_t four)
-{
-	return vreinterpretq_s8_s32(vdupq_n_s32(four));
-}
-NN_INLINE i8v byte_load(const int8_t *w)
-{
-	return vreinterpretq_s32_s8(vld1q_s8(w));
-}
-NN_INLINE i8v byte_dot(i8v sum, i8x x, i8v weights)
-{
-	const int8x16_t w = vreinterpretq_s8_s32(weights);
-#ifdef __ARM_FEATURE_DOTPROD
-	return vdotq_s32(sum, w, x);
-#else
-	const int16x8_t low = vmull_s8(vget_low_s8(w), vget_low_s8(x)), high = vmull_high_s8(w, x);
-	return vaddq_s32(sum, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
-#endif
-}
-#define byte_store(to, a) vst1q_s32(to, a)
-
-#else
-#define I8_LANES 1
-#define I8_ROWS 1
-#define I8_PANELS 1
-#define I8_TARGET
-typedef int32_t i8v;
-typedef int32_t i8x;
-NN_INLINE i8x byte_x(int32_t four)
-{
-	return four;
-}
-NN_INLINE i8v byte_load(const int8_t *w)
-{
-	i8v four;
-	memcpy(&four, w, 4);
-	return four;
-}
-NN_INLINE i8v byte_dot(i8v sum, i8x x, i8v w)
-{
-	int8_t a[4], b[4];
-	memcpy(a, &x, 4);
-	memcpy(b, &w, 4);
-	return sum + a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-}
-#define byte_store(to, a) (*(to) = (a))
-#endif
-
-#define I8_VECTORS ((int)NN_INT8_WIDTH / I8_LANES) /* of a panel */
-
 /* ---- a tile: rows times panels ---- */
 
 struct tile {
@@ -199,8 +94,9 @@ struct tile {
 };
 
 I8_TARGET static inline __attribute__((always_inline)) void
-products(const struct tile *t, const int rows, const int panels)
+products(const struct tile *t, const int rows, const int panels, const int way)
 {
+	(void)way;
 	i8v sum[I8_ROWS * I8_PANELS * I8_VECTORS] = { 0 };
 	const int n = panels * I8_VECTORS;
 	for (size_t k = 0; k < t->steps; k++) {
@@ -217,7 +113,7 @@ products(const struct tile *t, const int rows, const int panels)
 			const i8x x = byte_x(four);
 			NN_UNROLL
 			for (int v = 0; v < n; v++)
-				sum[i * n + v] = byte_dot(sum[i * n + v], x, w[v]);
+				sum[i * n + v] = byte_dot(sum[i * n + v], x, w[v], way);
 		}
 	}
 	NN_UNROLL
@@ -225,32 +121,100 @@ products(const struct tile *t, const int rows, const int panels)
 		byte_store(t->sums + v * I8_LANES, sum[v]);
 }
 
-#define TILE(rows, panels) \
-	I8_TARGET static void tile_##rows##_##panels(const struct tile *t) \
+#ifdef NN_ISA_neon
+/* Two steps, or the last one alone, of a panel by pairs of rows; without a partner a row is its
+ * own. */
+static inline __attribute__((always_inline)) void
+step_of_pairs(const struct tile *t, size_t k, const size_t steps, const int rows, i8v *sum)
+{
+	const int8_t *const from = t->w + k * WIDTH * STEP;
+	int8x16_t w[2 * I8_VECTORS];
+	NN_UNROLL
+	for (int v = 0; v < I8_VECTORS; v++) {
+		const i8v a = byte_load(from + v * I8_LANES * (int)STEP);
+		const i8v b = steps == 1
+				      ? vdupq_n_s32(0)
+				      : byte_load(from + (v + I8_VECTORS) * I8_LANES * (int)STEP);
+		w[2 * v] = vreinterpretq_s8_s32(vzip1q_s32(a, b));
+		w[2 * v + 1] = vreinterpretq_s8_s32(vzip2q_s32(a, b));
+	}
+	NN_UNROLL
+	for (int i = 0; i < rows; i += 2) {
+		const uint8_t *const at = t->x + (size_t)i * t->x_row + k * STEP;
+		uint64_t two[2] = { 0 };
+		memcpy(&two[0], at, steps * STEP);
+		memcpy(&two[1], at + (i + 1 < rows ? t->x_row : 0), steps * STEP);
+		const int8x16_t x = vcombine_s8(vcreate_s8(two[0]), vcreate_s8(two[1]));
+		NN_UNROLL
+		for (int v = 0; v < 2 * I8_VECTORS; v++)
+			sum[i * I8_VECTORS + v] = byte_pairs(sum[i * I8_VECTORS + v], x, w[v]);
+	}
+}
+
+static inline __attribute__((always_inline)) void products_of_pairs(const struct tile *t,
+								    const int rows)
+{
+	i8v sum[(I8_ROWS + 1) / 2 * 2 * I8_VECTORS] = { 0 }; /* [pairs][out-channels / 2] */
+	size_t k = 0;
+	for (; k + 2 <= t->steps; k += 2)
+		step_of_pairs(t, k, 2, rows, sum);
+	if (k < t->steps)
+		step_of_pairs(t, k, 1, rows, sum);
+	NN_UNROLL
+	for (int i = 0; i < rows * I8_VECTORS; i++) {
+		const int first = i / (2 * I8_VECTORS) * 2 * I8_VECTORS + i % I8_VECTORS * 2;
+		const int64x2_t a = vreinterpretq_s64_s32(sum[first]),
+				b = vreinterpretq_s64_s32(sum[first + 1]);
+		byte_store(t->sums + i * I8_LANES,
+			   vreinterpretq_s32_s64(i / I8_VECTORS % 2 ? vzip2q_s64(a, b)
+								    : vzip1q_s64(a, b)));
+	}
+}
+#endif
+
+#define TILE(rows, panels, way) \
+	I8_TARGET static void tile_##rows##_##panels##_##way(const struct tile *t) \
 	{ \
-		products(t, rows, panels); \
+		products(t, rows, panels, way); \
 	}
 #if I8_ROWS == 6
-#define TILES(T, panels) \
-	T(1, panels) T(2, panels) T(3, panels) T(4, panels) T(5, panels) T(6, panels)
+#define TILES(T, panels, way) \
+	T(1, panels, way) \
+	T(2, panels, way) T(3, panels, way) T(4, panels, way) T(5, panels, way) T(6, panels, way)
 #elif I8_ROWS == 4
-#define TILES(T, panels) T(1, panels) T(2, panels) T(3, panels) T(4, panels)
+#define TILES(T, panels, way) \
+	T(1, panels, way) T(2, panels, way) T(3, panels, way) T(4, panels, way)
 #else
-#define TILES(T, panels) T(1, panels)
+#define TILES(T, panels, way) T(1, panels, way)
 #endif
-#define NAME(rows, panels) [rows] = tile_##rows##_##panels,
-TILES(TILE, 1)
+#define NAME(rows, panels, way) [rows] = tile_##rows##_##panels##_##way,
+TILES(TILE, 1, 0)
 #if I8_PANELS == 4
-TILES(TILE, 2)
-TILES(TILE, 4)
+TILES(TILE, 2, 0)
+TILES(TILE, 4, 0)
+#endif
+#if I8_WAYS == 3
+TILES(TILE, 1, 1)
+#define PAIRS(rows) \
+	static void tile_##rows##_1_2(const struct tile *t) \
+	{ \
+		products_of_pairs(t, rows); \
+	}
+PAIRS(2)
+PAIRS(3)
+PAIRS(4)
 #endif
 
 typedef void tile_function(const struct tile *t);
-static tile_function *const tiles[I8_PANELS + 1][I8_ROWS + 1] = {
-	[1] = { TILES(NAME, 1) },
+static tile_function *const tiles[I8_WAYS][I8_PANELS + 1][I8_ROWS + 1] = {
+	[0][1] = { TILES(NAME, 1, 0) },
 #if I8_PANELS == 4
-	[2] = { TILES(NAME, 2) },
-	[4] = { TILES(NAME, 4) },
+	[0][2] = { TILES(NAME, 2, 0) },
+	[0][4] = { TILES(NAME, 4, 0) },
+#endif
+#if I8_WAYS == 3
+	[1][1] = { TILES(NAME, 1, 1) },
+	[2][1] = { NAME(1, 1, 1) NAME(2, 1, 2) NAME(3, 1, 2) NAME(4, 1, 2) },
 #endif
 };
 
@@ -288,6 +252,7 @@ void NN_K(int8_product)(const struct nn_int8 *d, size_t rows, const uint8_t *x,
 	const float *const scales = (const float *)((const char *)weights + all * d->padded);
 	const int32_t *const totals = (const int32_t *)(scales + all);
 	int32_t sums[I8_ROWS * I8_PANELS * WIDTH];
+	tile_function *const(*const tile)[I8_ROWS + 1] = tiles[i8_way()];
 	struct tile t = { .steps = d->padded / STEP,
 			  .x_row = d->padded,
 			  .panel = WIDTH * d->padded,
@@ -299,7 +264,7 @@ void NN_K(int8_product)(const struct nn_int8 *d, size_t rows, const uint8_t *x,
 		for (size_t r = 0, n; r < rows; r += n) {
 			n = rows - r < I8_ROWS ? rows - r : I8_ROWS;
 			t.x = x + r * d->padded;
-			tiles[wide][n](&t);
+			tile[wide][n](&t);
 			for (size_t i = 0; i < n * wide; i++) {
 				const size_t o = (p + i % wide) * WIDTH, line = r + i / wide;
 				const struct nn_int8_row *own = row + line * row_step;
