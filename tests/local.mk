@@ -467,9 +467,11 @@ fuzz-onnx: all
 	cmd/nn-train -q -m 'dense 3, relu, dense ?' --target=kind --steps=1 -o tests/fuzz/onnx-corpus/dense.onnx tests/fuzz/onnx-corpus/table
 	cmd/nn-train -q -m 'input 1x1x2, conv2d 2 1x1, batchnorm, relu, maxpool2d 1, flatten, dense ?' --target=kind --steps=1 \
 		-o tests/fuzz/onnx-corpus/conv.onnx tests/fuzz/onnx-corpus/table
+	cmd/nn-train -q -m 'input 2x1, lstm 2 bidirectional=yes, gru 2, last, dense ?' --target=kind --steps=1 \
+		-o tests/fuzz/onnx-corpus/recurrent.onnx tests/fuzz/onnx-corpus/table
 	$(FUZZ_CC) -Dnn_module=nn_module_onnx -c -o tests/fuzz/onnx-module.fuzz.o $(srcdir)/lib/onnx/module.c
 	$(FUZZ_CC) -Ilib $(PROTOBUF_C_CFLAGS) -o tests/fuzz/onnx $(srcdir)/tests/fuzz/onnx.c tests/fuzz/onnx-module.fuzz.o \
-		$(filter-out %/module.c, $(wildcard $(srcdir)/lib/onnx/*.c)) lib/onnx/onnx.pb-c.c $(FUZZ_LIBS) $(PROTOBUF_C_LIBS)
+		$(filter-out %/module.c, $(wildcard $(srcdir)/lib/onnx/*.c $(srcdir)/lib/onnx/*/*.c)) lib/onnx/onnx.pb-c.c $(FUZZ_LIBS) $(PROTOBUF_C_LIBS)
 	tests/fuzz/onnx -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -artifact_prefix=tests/fuzz/ tests/fuzz/onnx-corpus
 clean-local: clean-fuzz
 clean-fuzz:

@@ -4,7 +4,7 @@
 #include "onnx/graph.h"
 
 /* Types as the format numbers them. */
-enum { ANY = 0, FLOAT = 1, INT = 2, STRING = 3, TENSOR = 4, INTS = 7 };
+enum { ANY = 0, FLOAT = 1, INT = 2, STRING = 3, TENSOR = 4, FLOATS = 6, INTS = 7, STRINGS = 8 };
 
 /* Of the ops that are read. */
 static const struct {
@@ -12,6 +12,9 @@ static const struct {
 	int type;
 } known[] = {
 	{ "alpha", FLOAT },
+	{ "activation_alpha", FLOATS },
+	{ "activation_beta", FLOATS },
+	{ "activations", STRINGS },
 	{ "allowzero", INT },
 	{ "approximate", STRING },
 	{ "auto_pad", STRING },
@@ -19,13 +22,19 @@ static const struct {
 	{ "axis", INT },
 	{ "beta", FLOAT },
 	{ "ceil_mode", INT },
+	{ "clip", FLOAT },
 	{ "count_include_pad", INT },
 	{ "dilations", INTS },
+	{ "direction", STRING },
 	{ "end", INT },
 	{ "epsilon", FLOAT },
 	{ "group", INT },
+	{ "hidden_size", INT },
+	{ "input_forget", INT },
 	{ "keepdims", INT },
 	{ "kernel_shape", INTS },
+	{ "layout", INT },
+	{ "linear_before_reset", INT },
 	{ "max", FLOAT },
 	{ "min", FLOAT },
 	{ "momentum", FLOAT },
@@ -133,16 +142,26 @@ int nn_onnx_in_rows(const struct nn_onnx_graph *g, const struct nn_onnx_node *no
 				 : 0;
 }
 
-int nn_onnx_axis(int64_t axis, int rank, int *dim, struct nn_error *err)
+static int axis_beside(int64_t axis, int rank, int rows, int *dim, struct nn_error *err)
 {
 	int64_t at = axis < 0 ? axis + rank + 1 : axis;
 
 	if (at < 0 || at > rank)
 		return nn_fail(err, NN_EFORMAT, "axis %lld of %d dimensions", (long long)axis,
 			       rank + 1);
-	if (at == 0)
+	if (at == rows)
 		return nn_fail(err, NN_EFORMAT,
-			       "axis 0 are the rows, which are computed one by one");
-	*dim = (int)at - 1;
+			       "axis %d are the rows, which are computed one by one", rows);
+	*dim = (int)at - (at > rows);
 	return 0;
+}
+
+int nn_onnx_axis(int64_t axis, int rank, int *dim, struct nn_error *err)
+{
+	return axis_beside(axis, rank, 0, dim, err);
+}
+
+int nn_onnx_axis_of(const struct nn_onnx_value *rows, int64_t axis, int *dim, struct nn_error *err)
+{
+	return axis_beside(axis, rows->shape.rank, rows->rows, dim, err);
 }

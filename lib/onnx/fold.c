@@ -11,6 +11,7 @@
 typedef int fold_op(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		    struct nn_onnx_constant *to, struct nn_error *err);
 
+#define MOST_ZEROS ((size_t)1 << 20)
 #define MOST_FOLDED ((size_t)4096) /* whole numbers that are computed: they are shapes */
 
 static const struct nn_onnx_constant *in(const struct nn_onnx_graph *g,
@@ -110,10 +111,11 @@ static int fold_shape(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	if (vector(to, (size_t)(end - start), err) < 0)
 		return -1;
 	for (int64_t i = start; i < end; i++) {
-		int64_t dim = i - !v->constant;
+		int64_t dim = i - (!v->constant && i > v->rows);
 
 		nn_onnx_put_whole(to, (size_t)(i - start),
-				  dim < 0 ? NN_ONNX_ROWS : (int64_t)shape->dim[dim]);
+				  !v->constant && i == v->rows ? NN_ONNX_ROWS
+							       : (int64_t)shape->dim[dim]);
 	}
 	return 0;
 }
@@ -169,6 +171,49 @@ static int64_t whole_or(const struct nn_onnx_constant *c, int64_t fallback)
 	return c && c->count == 1 && nn_onnx_is_whole(c) ? nn_onnx_whole(c, 0) : fallback;
 }
 
+/* Zeros of any shape are one: recurrent layers are given them as the state they begin with. */
+static bool is_zeros(const struct nn_onnx_constant *c)
+{
+	if (!nn_dtype_float(c->dtype) || c->count == 0 || c->count > MOST_ZEROS)
+		return false;
+	for (size_t i = 0; i < c->count; i++)
+		if (nn_onnx_real(c, i) != 0)
+			return false;
+	return true;
+}
+
+static int zero(struct nn_onnx_constant *to, struct nn_error *err)
+{
+	struct nn_shape scalar = { 0 };
+
+	return nn_onnx_constant_room(to, NN_F32, &scalar, err);
+}
+
+static int fold_expand(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+		       struct nn_onnx_constant *to, struct nn_error *err)
+{
+	const struct nn_onnx_constant *from = in(g, node, 0);
+
+	if (!from)
+		return missing(err);
+	if (!is_zeros(from))
+		return nn_fail(err, NN_EFORMAT, "of other constants than zeros is not supported");
+	return zero(to, err);
+}
+
+static int fold_constant_of_shape(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+				  struct nn_onnx_constant *to, struct nn_error *err)
+{
+	const Onnx__Attribute *value = nn_onnx_attribute(node->proto, "value");
+	struct nn_onnx_constant *c = nn_onnx_constant_new(g, err);
+
+	if (!c || (value && value->t && nn_onnx_constant_read(c, g->file, value->t, NULL, err) < 0))
+		return -1;
+	if (value && !is_zeros(c))
+		return nn_fail(err, NN_EFORMAT, "of other values than 0 is not supported");
+	return zero(to, err);
+}
+
 /* Of a list; starts and ends are attributes before opset 10. */
 static int fold_slice(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		      struct nn_onnx_constant *to, struct nn_error *err)
@@ -180,6 +225,8 @@ static int fold_slice(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 
 	if (!from)
 		return missing(err);
+	if (is_zeros(from))
+		return zero(to, err);
 	if (from->shape.rank != 1 || !nn_onnx_is_whole(from) || whole_or(in(g, node, 4), 1) != 1)
 		return nn_fail(err, NN_EFORMAT, "of other constants than shapes is not supported");
 	start = starts && starts->n_ints == 1 ? starts->ints[0] : whole_or(in(g, node, 1), 0);
@@ -246,11 +293,18 @@ static const struct {
 	const char *op;
 	fold_op *fold;
 } folds[] = {
-	{ "Identity", fold_identity }, { "Constant", fold_constant },
-	{ "Shape", fold_shape },       { "Gather", fold_gather },
-	{ "Concat", fold_concat },     { "Slice", fold_slice },
-	{ "Cast", fold_cast },         { "Squeeze", fold_squeeze },
-	{ "Unsqueeze", fold_squeeze }, { "Transpose", fold_transpose },
+	{ "Identity", fold_identity },
+	{ "Constant", fold_constant },
+	{ "ConstantOfShape", fold_constant_of_shape },
+	{ "Expand", fold_expand },
+	{ "Shape", fold_shape },
+	{ "Gather", fold_gather },
+	{ "Concat", fold_concat },
+	{ "Slice", fold_slice },
+	{ "Cast", fold_cast },
+	{ "Squeeze", fold_squeeze },
+	{ "Unsqueeze", fold_squeeze },
+	{ "Transpose", fold_transpose },
 };
 
 static bool of_constants(const struct nn_onnx_graph *g, const struct nn_onnx_node *node)

@@ -2,7 +2,8 @@
  * A graph on its way into the language: values by name, nodes in order, the lines there are so far.
  *
  * A value is a constant, or rows: what a line gives for each sample, whose shape is known without
- * the first dimension. Two things about rows wait until somebody takes them, for what follows may
+ * that of the rows: the first one, but between the transposes that exporters put around recurrent
+ * layers. Two things about rows wait until somebody takes them, for what follows may
  * make them unneeded: another shape (held differs from shape), and a scale and shift per feature.
  */
 #ifndef NN_ONNX_GRAPH_H
@@ -25,6 +26,7 @@ struct nn_onnx_value {
 	const struct nn_onnx_constant *constant; /* NULL: rows */
 	bool known;                              /* what gives it has been imported */
 	struct nn_shape shape;                   /* of a row, as the graph says */
+	int rows;                                /* the dimension of the rows there */
 	struct nn_shape held;                    /* of the line's output: as many elements */
 	struct nn_onnx_affine affine;            /* n 0: none; freed with the values */
 	bool matched;                            /* its scale was the one of our own metadata */
@@ -108,7 +110,7 @@ struct nn_onnx_value *nn_onnx_in(const struct nn_onnx_graph *g, const struct nn_
 				 size_t i);
 int nn_onnx_in_constant(const struct nn_onnx_graph *g, const struct nn_onnx_node *node, size_t i,
 			const struct nn_onnx_constant **c, struct nn_error *err);
-/* Rows, or an error. */
+/* Rows, or an error; they may be another dimension than the first (rows). */
 int nn_onnx_in_rows(const struct nn_onnx_graph *g, const struct nn_onnx_node *node, size_t i,
 		    struct nn_onnx_value **rows, struct nn_error *err);
 /*
@@ -116,6 +118,8 @@ int nn_onnx_in_rows(const struct nn_onnx_graph *g, const struct nn_onnx_node *no
  * none, or the rows' own.
  */
 int nn_onnx_axis(int64_t axis, int rank, int *dim, struct nn_error *err);
+/* The same of rows that may be another dimension. */
+int nn_onnx_axis_of(const struct nn_onnx_value *rows, int64_t axis, int *dim, struct nn_error *err);
 
 /* match.c: layers that are written as several nodes. */
 void nn_onnx_match(struct nn_onnx_graph *g);
@@ -138,6 +142,9 @@ int nn_onnx_layer(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 /* The output of node becomes rows that `line` gives, of a shape. */
 void nn_onnx_give(struct nn_onnx_graph *g, const struct nn_onnx_node *node, int line,
 		  const struct nn_shape *shape);
+/* Output k of it, of which the line's output is `held`. */
+void nn_onnx_give_held(struct nn_onnx_graph *g, const struct nn_onnx_node *node, size_t k, int line,
+		       const struct nn_shape *shape, const struct nn_shape *held);
 /* Output of node is `from` itself, in another shape of as many elements. */
 int nn_onnx_pass(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		 struct nn_onnx_value *from, const struct nn_shape *shape, struct nn_error *err);

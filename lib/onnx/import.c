@@ -71,6 +71,22 @@ static int import_inputs(struct nn_onnx_graph *g, struct nn_error *err)
 	return n > 0 ? 0 : nn_fail(err, NN_EFORMAT, "the graph computes nothing from an input");
 }
 
+/* What follows a recurrent layer may have its rows elsewhere, which few ops take. */
+static int check_rows(const struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+		      struct nn_error *err)
+{
+	for (size_t i = 0; i < node->proto->n_input; i++) {
+		const struct nn_onnx_value *v = nn_onnx_in(g, node, i);
+
+		if (v && v->rows > 0 && (node->match.layer || !nn_onnx_op_moves(node->proto)))
+			return nn_fail(err, NN_EFORMAT,
+				       "takes rows that are dimension %d, expected the first one "
+				       "(a Transpose, or batch_first=True in PyTorch)",
+				       v->rows + 1);
+	}
+	return 0;
+}
+
 static int import_node(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		       struct nn_error *err)
 {
@@ -81,7 +97,7 @@ static int import_node(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	bool done = false;
 	int status = 0;
 
-	if (node->proto->n_output == 0 || node->out[0] < 0)
+	if (node->proto->n_output == 0 || (node->out[0] < 0 && import != nn_onnx_recurrent))
 		return nn_fail(err, NN_EFORMAT, "has no first output");
 	if (!node->proto->op_type)
 		return nn_fail(err, NN_EFORMAT, "has no op_type");
@@ -92,6 +108,8 @@ static int import_node(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		return nn_fail(err, NN_EFORMAT, "op %s is not supported", quoted);
 	if (status == 0 && !done)
 		status = nn_onnx_attributes_check(node->proto, err);
+	if (status == 0 && !done)
+		status = check_rows(g, node, err);
 	if (status == 0 && !done)
 		status = import(g, node, err);
 	return status < 0 ? nn_fail_at(err, "%s", quoted) : 0;
@@ -144,6 +162,9 @@ static int import_output(struct nn_onnx_graph *g, size_t i, struct nn_error *err
 
 	if (v->constant)
 		return nn_fail(err, NN_EFORMAT, "is a constant");
+	if (v->rows > 0)
+		return nn_fail(err, NN_EFORMAT, "has its rows as dimension %d, expected the first",
+			       v->rows + 1);
 	if (nn_onnx_output_scale(g, (int)i, v, &same, err) < 0)
 		return -1;
 	if (same)
@@ -185,7 +206,8 @@ int nn_onnx_read(struct nn_st **st, struct nn_input *input, bool beside, struct 
 
 	if (status == 0)
 		status = nn_onnx_graph_open(&graph, &file, err);
-	if (status == 0 && (import(&graph, err) < 0 || nn_onnx_graph_write(&graph, &file.skeleton, st, err) < 0))
+	if (status == 0 &&
+	    (import(&graph, err) < 0 || nn_onnx_graph_write(&graph, &file.skeleton, st, err) < 0))
 		status = nn_fail_at(err, "%s", file.path);
 	nn_onnx_graph_close(&graph);
 	nn_onnx_file_free(&file);

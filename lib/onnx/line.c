@@ -222,6 +222,20 @@ void nn_onnx_give(struct nn_onnx_graph *g, const struct nn_onnx_node *node, int 
 		v->held = nn_shape1(1);
 }
 
+void nn_onnx_give_held(struct nn_onnx_graph *g, const struct nn_onnx_node *node, size_t k, int line,
+		       const struct nn_shape *shape, const struct nn_shape *held)
+{
+	struct nn_onnx_value *v =
+		k < node->proto->n_output && node->out[k] >= 0 ? &g->values[node->out[k]] : NULL;
+
+	if (!v)
+		return;
+	v->known = true;
+	v->line = line;
+	v->shape = *shape;
+	v->held = *held;
+}
+
 int nn_onnx_scaled(struct nn_onnx_graph *g, struct nn_onnx_value *v, struct nn_error *err)
 {
 	const struct nn_onnx_line *line = &g->lines[v->line];
@@ -249,6 +263,7 @@ int nn_onnx_pass(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	v->known = true;
 	v->line = from->line;
 	v->shape = *shape;
+	v->rows = from->rows;
 	v->held = from->held;
 	v->matched = from->matched;
 	if (from->affine.n == 0)

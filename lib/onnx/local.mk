@@ -5,6 +5,7 @@ pkglib_LTLIBRARIES += lib/nn-onnx.la
 lib_nn_onnx_la_SOURCES = \
 	lib/onnx/affine.c \
 	lib/onnx/attribute.c \
+	lib/onnx/cell.c lib/onnx/cell.h \
 	lib/onnx/constant.c lib/onnx/constant.h \
 	lib/onnx/external.c lib/onnx/external.h \
 	lib/onnx/fold.c \
@@ -20,6 +21,7 @@ lib_nn_onnx_la_SOURCES = \
 	lib/onnx/op-move.c \
 	lib/onnx/op-norm.c \
 	lib/onnx/op-product.c \
+	lib/onnx/op-recurrent.c \
 	lib/onnx/op-shape.c \
 	lib/onnx/op-table.c \
 	lib/onnx/op-window.c \
@@ -27,10 +29,12 @@ lib_nn_onnx_la_SOURCES = \
 	lib/onnx/scale.c \
 	lib/onnx/skeleton.c lib/onnx/skeleton.h \
 	lib/onnx/text.c \
-	lib/onnx/export.c lib/onnx/export.h \
-	lib/onnx/export-message.c \
-	lib/onnx/export-image.c lib/onnx/export-move.c \
-	lib/onnx/export-op.c lib/onnx/export-op.h
+	lib/onnx/export/export.c lib/onnx/export/export.h \
+	lib/onnx/export/image.c \
+	lib/onnx/export/message.c \
+	lib/onnx/export/move.c \
+	lib/onnx/export/op.c lib/onnx/export/op.h \
+	lib/onnx/export/recurrent.c
 nodist_lib_nn_onnx_la_SOURCES = lib/onnx/onnx.pb-c.c lib/onnx/onnx.pb-c.h
 lib_nn_onnx_la_CPPFLAGS = $(AM_CPPFLAGS) -Ilib $(PROTOBUF_C_CFLAGS)
 lib_nn_onnx_la_LDFLAGS = $(LDFLAGS_MODULE)

@@ -100,7 +100,7 @@ int nn_onnx_concat(struct nn_onnx_graph *g, const struct nn_onnx_node *node, str
 	int dim;
 
 	if (nn_onnx_in_rows(g, node, 0, &first, err) < 0 ||
-	    nn_onnx_axis(nn_onnx_int(node->proto, "axis", 1), first->shape.rank, &dim, err) < 0)
+	    nn_onnx_axis_of(first, nn_onnx_int(node->proto, "axis", 1), &dim, err) < 0)
 		return -1;
 	shape = first->shape;
 	for (size_t i = 1; i < node->proto->n_input; i++) {
@@ -109,7 +109,7 @@ int nn_onnx_concat(struct nn_onnx_graph *g, const struct nn_onnx_node *node, str
 		other = v->shape;
 		if (other.rank == shape.rank)
 			other.dim[dim] = shape.dim[dim];
-		if (!nn_shape_equal(&other, &shape) ||
+		if (!nn_shape_equal(&other, &shape) || v->rows != first->rows ||
 		    !nn_add(shape.dim[dim], v->shape.dim[dim], &shape.dim[dim]))
 			return nn_fail(err, NN_EFORMAT, "rows of %s and %s do not fit",
 				       nn_shape_text(a, &first->shape),
@@ -118,5 +118,8 @@ int nn_onnx_concat(struct nn_onnx_graph *g, const struct nn_onnx_node *node, str
 	if (node->proto->n_input == 1)
 		return nn_onnx_pass(g, node, first, &shape, err);
 	snprintf(text, sizeof text, "concat dim=%d", dim);
-	return join(g, node, text, &shape, err);
+	if (join(g, node, text, &shape, err) < 0)
+		return -1;
+	g->values[node->out[0]].rows = first->rows;
+	return 0;
 }

@@ -22,20 +22,28 @@ static bool keeps_order(const struct nn_shape *from, const int *perm)
 	return true;
 }
 
-static int take_perm(const struct nn_onnx_node *node, int rank, int *perm, struct nn_error *err)
+/* Without the rows, whose new dimension is *rows. */
+static int take_perm(const struct nn_onnx_node *node, const struct nn_onnx_value *x, int *perm,
+		     int *rows, struct nn_error *err)
 {
+	int rank = x->shape.rank, n = 0;
 	const Onnx__Attribute *a = nn_onnx_attribute(node->proto, "perm");
 	unsigned seen = 0;
 
-	if (!a || a->n_ints != (size_t)rank + 1 || a->ints[0] != 0)
-		return nn_fail(err, NN_EFORMAT, "of the rows' dimension is not supported");
-	for (int i = 0; i < rank; i++) {
-		int64_t from = a->ints[i + 1];
+	if (a && a->n_ints != (size_t)rank + 1)
+		return nn_fail(err, NN_EFORMAT, "perm has %zu numbers, expected %d", a->n_ints,
+			       rank + 1);
+	*rows = 0;
+	for (int i = 0; i <= rank; i++) {
+		int64_t from = a ? a->ints[i] : rank - i;
 
-		if (from < 1 || from > rank || seen >> from & 1)
+		if (from < 0 || from > rank || seen >> from & 1)
 			return nn_fail(err, NN_EFORMAT, "perm is no permutation");
 		seen |= 1u << from;
-		perm[i] = (int)from - 1;
+		if (from == x->rows)
+			*rows = i;
+		else
+			perm[n++] = (int)from - (from > x->rows);
 	}
 	return 0;
 }
@@ -44,20 +52,23 @@ static int take_perm(const struct nn_onnx_node *node, int rank, int *perm, struc
 int nn_onnx_transposed(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		       struct nn_error *err)
 {
-	int perm[NN_MAX_RANK], now[NN_MAX_RANK], line;
+	int perm[NN_MAX_RANK + 1], now[NN_MAX_RANK], line, rows = 0;
 	struct nn_onnx_value *x;
 	struct nn_shape shape;
 
-	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
-	    take_perm(node, x->shape.rank, perm, err) < 0)
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 || take_perm(node, x, perm, &rows, err) < 0)
 		return -1;
 	shape = x->shape;
 	for (int i = 0; i < shape.rank; i++) {
 		shape.dim[i] = x->shape.dim[perm[i]];
 		now[i] = i;
 	}
-	if (keeps_order(&x->shape, perm))
-		return nn_onnx_pass(g, node, x, &shape, err);
+	if (keeps_order(&x->shape, perm)) {
+		if (nn_onnx_pass(g, node, x, &shape, err) < 0)
+			return -1;
+		g->values[node->out[0]].rows = rows;
+		return 0;
+	}
 	line = nn_onnx_line_of(g, x, err);
 	for (int i = 0, k; i < shape.rank && line >= 0; i++) {
 		for (k = i; now[k] != perm[i];)
@@ -71,6 +82,7 @@ int nn_onnx_transposed(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	if (line < 0)
 		return -1;
 	nn_onnx_give(g, node, line, &shape);
+	g->values[node->out[0]].rows = rows;
 	return 0;
 }
 
@@ -229,8 +241,8 @@ int nn_onnx_slice(struct nn_onnx_graph *g, const struct nn_onnx_node *node, stru
 	for (size_t i = 0; i < starts.n && line >= 0; i++) {
 		int64_t step = steps.n == SIZE_MAX ? 1 : number(&steps, i);
 
-		if (nn_onnx_axis(axes.n == SIZE_MAX ? (int64_t)i : number(&axes, i), shape.rank,
-				 &dim, err) < 0)
+		if (nn_onnx_axis_of(x, axes.n == SIZE_MAX ? (int64_t)i : number(&axes, i), &dim,
+				    err) < 0)
 			return -1;
 		if (step < 1 || step > INT32_MAX)
 			return nn_fail(err, NN_EFORMAT, "steps of %lld are not supported",
@@ -246,5 +258,6 @@ int nn_onnx_slice(struct nn_onnx_graph *g, const struct nn_onnx_node *node, stru
 	if (line < 0)
 		return -1;
 	nn_onnx_give(g, node, line, &shape);
+	g->values[node->out[0]].rows = x->rows;
 	return 0;
 }

@@ -22,6 +22,57 @@ bool nn_onnx_is_index(const struct nn_onnx_graph *g, const struct nn_onnx_value 
 	return uses > 0 && uses == v->uses;
 }
 
+/* Where its rows are without dimension `dim`. */
+static int moved(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+		 const struct nn_onnx_value *x, int dim)
+{
+	g->values[node->out[0]].rows = x->rows - (dim < x->rows);
+	return 0;
+}
+
+/* One place of a dimension: of steps the last one is a layer of its own. */
+static int select_place(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+			struct nn_onnx_value *x, const struct nn_onnx_constant *at,
+			struct nn_error *err)
+{
+	struct nn_shape shape = x->shape, held;
+	int64_t place, size;
+	int dim, from, line;
+
+	if (at->count != 1 || at->shape.rank != 0 || !nn_onnx_is_whole(at))
+		return nn_fail(err, NN_EFORMAT, "of several places is not supported");
+	if (nn_onnx_axis_of(x, nn_onnx_int(node->proto, "axis", 0), &dim, err) < 0)
+		return -1;
+	size = (int64_t)shape.dim[dim];
+	place = nn_onnx_whole(at, 0);
+	place += place < 0 ? size : 0;
+	if (place < 0 || place >= size)
+		return nn_fail(err, NN_EFORMAT, "place %lld of %lld", (long long)place,
+			       (long long)size);
+	held = shape;
+	held.dim[dim] = 1;
+	for (int d = dim; d + 1 < shape.rank; d++)
+		shape.dim[d] = shape.dim[d + 1];
+	shape.rank--;
+	if (size == 1)
+		return nn_onnx_pass(g, node, x, &shape, err) < 0 ? -1 : moved(g, node, x, dim);
+	from = nn_onnx_line_of(g, x, err);
+	if (from < 0)
+		return -1;
+	if (dim == 0 && shape.rank == 1 && place == size - 1) {
+		held = shape;
+		line = nn_onnx_add_line(g, &from, 1, NULL, node->proto, err, "last");
+	} else {
+		line = nn_onnx_add_line(g, &from, 1, NULL, node->proto, err,
+					"slice %lld %lld dim=%d", (long long)place,
+					(long long)place + 1, dim);
+	}
+	if (line < 0)
+		return -1;
+	nn_onnx_give_held(g, node, 0, line, &shape, &held);
+	return moved(g, node, x, dim);
+}
+
 int nn_onnx_gather(struct nn_onnx_graph *g, const struct nn_onnx_node *node, struct nn_error *err)
 {
 	const struct nn_onnx_constant *table;
@@ -30,6 +81,9 @@ int nn_onnx_gather(struct nn_onnx_graph *g, const struct nn_onnx_node *node, str
 	char text[NN_SHAPE_TEXT];
 	int from, line;
 
+	x = nn_onnx_in(g, node, 0);
+	if (x && !x->constant && nn_onnx_in_constant(g, node, 1, &table, err) == 0)
+		return select_place(g, node, x, table, err);
 	if (nn_onnx_in_constant(g, node, 0, &table, err) < 0 ||
 	    nn_onnx_in_rows(g, node, 1, &x, err) < 0)
 		return -1;
@@ -40,7 +94,7 @@ int nn_onnx_gather(struct nn_onnx_graph *g, const struct nn_onnx_node *node, str
 			       "%zu",
 			       nn_shape_text(text, &table->shape), nn_dtype_name(table->dtype),
 			       NN_MOST_ROWS);
-	if (x->shape.rank >= NN_MAX_RANK || g->lines[x->line].input < 0)
+	if (x->shape.rank >= NN_MAX_RANK || g->lines[x->line].input < 0 || x->rows > 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "the numbers of rows must be an input of the graph");
 	from = x->line;

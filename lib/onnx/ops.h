@@ -10,6 +10,8 @@ typedef int nn_onnx_import_op(struct nn_onnx_graph *g, const struct nn_onnx_node
 
 /* NULL: not supported. */
 nn_onnx_import_op *nn_onnx_op_find(const Onnx__Node *node);
+/* Does it take rows that are another dimension than the first? */
+bool nn_onnx_op_moves(const Onnx__Node *node);
 
 /* op-product.c */
 nn_onnx_import_op nn_onnx_gemm, nn_onnx_matmul, nn_onnx_conv;
@@ -30,6 +32,8 @@ nn_onnx_import_op nn_onnx_transposed, nn_onnx_pad, nn_onnx_slice;
 nn_onnx_import_op nn_onnx_gather, nn_onnx_reduce_sum;
 /* Is v nothing but the numbers of rows of tables? */
 bool nn_onnx_is_index(const struct nn_onnx_graph *g, const struct nn_onnx_value *v);
+/* op-recurrent.c */
+nn_onnx_import_op nn_onnx_recurrent;
 /* op-grow.c */
 nn_onnx_import_op nn_onnx_conv_transpose, nn_onnx_resize, nn_onnx_upsample;
 /* A matched group, at its last node. */

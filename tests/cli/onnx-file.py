@@ -144,12 +144,36 @@ def layers():
              node("Concat", ["u", "rest"], ["t"], axis=0), node("Reshape", ["x", "t"], ["y"])]
     claim("the shape of a Reshape may be computed from the rows' own",
           gives(model(shape, [tensor("zero", [], [0], 7), tensor("rest", [1], [-1], 7)], (("x", ("N", 1, 3)),), opset=11), "1,2,3"))
+    cell = [tensor("w", [1, 1, 1], [1]), tensor("r", [1, 1, 1], [0])]
+    steps, flat = (("x", ("N", 3, 1)),), node("Flatten", ["t"], ["y"])
+
+    def recurrent(outputs, *after, op="RNN", extra=(), weights=cell, **attributes):
+        return model([node("Transpose", ["x"], ["s"], perm=[1, 0, 2]), node(op, ["s", "w", "r", *extra], outputs, hidden_size=1, **attributes), *after], weights, steps)
+
+    states = [node("Squeeze", ["h"], ["q"], axes=[1]), node("Transpose", ["q"], ["t"], perm=[1, 0, 2]), flat]
+    claim("a recurrent layer with steps before rows, as exporters write it: its steps, and its last state",
+          says(recurrent(["h"], *states), 3, "input 3x1\nrnn 1 bias=no\nflatten\n"),
+          gives(recurrent(["h"], *states), "0.7615942,0.9640276,0.9950548"),
+          gives(recurrent(["h", "l"], node("Squeeze", ["l"], ["y"], axes=[0])), "0.9950548"),
+          gives(recurrent(["h"], node("Squeeze", ["h"], ["q"], axes=[1]), node("Gather", ["q", "one"], ["y"], axis=0), weights=cell + [tensor("one", [], [1], 7)]), "0.9640276"))
+    zeros = tensor("z", [1, 1, 1], [0])
+    claim("recurrent layers that ours are not are named",
+          refused(recurrent(["h"], *states, op="GRU"), "linear_before_reset=0 is not supported"),
+          refused(recurrent(["h"], *states, extra=["", "", "z"], weights=cell + [tensor("z", [1, 1, 1], [1])]), "a state that does not begin as zeros"),
+          gives(recurrent(["h"], *states, extra=["", "", "z"], weights=cell + [zeros]), "0.7615942,0.9640276,0.9950548"),
+          refused(recurrent(["h"], *states, extra=["", "z"], weights=cell + [zeros]), "sequence_lens are not supported"),
+          refused(recurrent(["h"], *states, clip=2.0), "clip and input_forget are not supported"),
+          refused(recurrent(["h"], *states, op="LSTM"), "W is 1x1x1 (f32), expected 1x4x1 of numbers"),
+          refused(recurrent(["h"], node("Relu", ["h"], ["y"])), "takes rows that are dimension 3, expected the first one"),
+          refused(recurrent(["h"], node("Identity", ["h"], ["y"])), "output 'y': has its rows as dimension 3"),
+          refused(recurrent(["h"], node("Reshape", ["h", "to"], ["y"]), weights=cell + [tensor("to", [2], [0, -1], 7)]), "mixes rows"),
+          refused(model([node("RNN", ["x", "w", "r"], ["y"], hidden_size=1)], cell, steps), "rows of 3x1 as dimension 1 are not supported"))
     claim("nodes that nothing depends on are left out, whatever they are", gives(model([node("LSTM", ["x"], ["z"]), GEMM], [W, B]), "1,15"))
 
 
 def refusals():
     claim("what is not supported is named with its node",
-          refused(model([GEMM, node("LSTM", ["y"], ["z"], "recurrent")], [W, B], outputs=("z",)), "m.onnx: node 2 (recurrent): op LSTM is not supported"),
+          refused(model([GEMM, node("Det", ["y"], ["z"], "square")], [W, B], outputs=("z",)), "m.onnx: node 2 (square): op Det is not supported"),
           refused(model([node("FusedGemm", ["x", "w"], ["y"]) + field(7, "com.microsoft")], [W]), "op FusedGemm is not supported"),
           refused(model([field(1, "x") + field(2, "y")]), "node 1: has no op_type"),
           refused(model([GEMM], [W, B], opset=6), "opset 6, supported are 7 to 22"),

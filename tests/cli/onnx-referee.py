@@ -121,6 +121,45 @@ def exported_table(rng):
     yield difference(np.load("out.npy"), wanted)
 
 
+def recurrent(text, rng):
+    x = rng.normal(size=(12, 7, 3)).astype("f")
+    np.save("x.npy", x)
+    np.save("y.npy", np.arange(12) % 3)
+    yield tool(TRAIN, "-q", "-m", f"input 7x3, {text}, last, dense ?", "--loss=cross-entropy", "--epochs=2", "-o", "r.onnx", "x.npy", "y.npy")
+    yield tool(PREDICT, "--emit=logits", "-o", "out.npy", "r.onnx", "x.npy")
+    yield difference(runtime("r.onnx", x), np.load("out.npy"))
+    yield tool(TRAIN, "-q", "-m", "r.onnx", "--steps=0", "-o", "r.st")
+    yield tool(TRAIN, "-q", "-m", "r.st", "--steps=0", "-o", "again.onnx")
+    yield difference(runtime("again.onnx", x), runtime("r.onnx", x))
+
+
+def exported_recurrent(rng):
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self, cell, layers, ways, head):
+            super().__init__()
+            self.cell = getattr(torch.nn, cell)(3, 5, layers, batch_first=True, bidirectional=ways == 2)
+            self.fc, self.head = torch.nn.Linear(5 * ways, 2), head
+
+        def forward(self, x):
+            y, h = self.cell(x)
+            h = h[0] if isinstance(h, tuple) else h
+            return self.fc({"steps": y, "last": y[:, -1], "state": h[-1], "both": torch.cat([h[-2], h[-1]], 1) if len(h) > 1 else None}[self.head])
+
+    x = rng.normal(size=(6, 7, 3)).astype("f")
+    np.save("x.npy", x)
+    for cell, layers, ways, head in ("LSTM", 1, 1, "last"), ("GRU", 2, 2, "steps"), ("RNN", 1, 1, "state"), ("LSTM", 1, 2, "both"), ("GRU", 2, 1, "state"):
+        net = Net(cell, layers, ways, head).eval()
+        with torch.no_grad():
+            wanted = net(torch.from_numpy(x)).numpy()
+        for opset in (9, 13):
+            torch.onnx.export(net, torch.from_numpy(x[:1]), "cell.onnx", opset_version=opset, input_names=["x"],
+                              dynamic_axes={"x": {0: "rows"}} if opset > 9 else None, dynamo=False)
+            yield tool(PREDICT, "-o", "out.npy", "cell.onnx", "x.npy")
+            yield difference(np.load("out.npy"), wanted)
+
+
 def exported(rng):
     import torch
 
@@ -161,13 +200,16 @@ def main():
         claim("scales of columns and target are nodes: a table's numbers", [w for w in table(lambda a, c: 3 * a + c, "values", rng) if w])
         for mode in "", " mode=sum":
             claim(f"numbers of rows are an int64 input: an embedding{mode}", [w for w in embedded(mode, rng) if w])
+        for text in "rnn 4 nonlinearity=relu layers=2", "lstm 4 layers=2 bidirectional=yes", "gru 5 bidirectional=yes bias=no":
+            claim(f"recurrent layers and the last step: {text}", [w for w in recurrent(text, rng) if w])
         try:
+            claim("recurrent layers of torch.onnx, all steps, the last one and states, give PyTorch's numbers", [w for w in exported_recurrent(rng) if w])
             claim("an embedding of torch.onnx is read and gives PyTorch's numbers", [w for w in exported_table(rng) if w])
             claim("what torch.onnx exports is read and gives PyTorch's numbers, of opsets 9, 13 and 17", [w for w in exported(rng) if w])
         except (ImportError, ModuleNotFoundError) as missing:
             print(f"ok {n + 1} - onnx: what torch.onnx exports is read # SKIP {missing}")
         os.chdir("/")
-    print(f"1..{max(n, 7)}")
+    print(f"1..{max(n, 11)}")
 
 
 main()

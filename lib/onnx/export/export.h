@@ -32,6 +32,9 @@ void nn_onnx_put_int(struct nn_onnx_export *e, Onnx__Node *node, const char *nam
 void nn_onnx_put_float(struct nn_onnx_export *e, Onnx__Node *node, const char *name, double value);
 void nn_onnx_put_text(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
 		      const char *value);
+/* A list of n times the same text. */
+void nn_onnx_put_texts(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
+		       const char *value, size_t n);
 void nn_onnx_put_ints(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
 		      const int64_t *values, size_t n);
 
@@ -47,7 +50,7 @@ void nn_onnx_put_value(struct nn_onnx_export *e, struct nn_onnx_list *list, cons
 		       enum nn_dtype dtype, const struct nn_shape *shape);
 void nn_onnx_export_fini(struct nn_onnx_export *e);
 
-/* export-op.c: the nodes of one op. Errors do not say which line it is. */
+/* op.c: the nodes of one op. Errors do not say which line it is. */
 int nn_onnx_export_op(struct nn_onnx_export *e, const struct nn_node *node, const char *name,
 		      struct nn_error *err);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx/export-op.h"
+#include "onnx/export/op.h"
 
 /* The weight [out,in] as [in,out], for MatMul. */
 static const char *turned_weight(const struct nn_onnx_op *o)
@@ -177,6 +177,8 @@ static void (*const exports[NN_N_OPS])(const struct nn_onnx_op *o) = {
 	[NN_OP_reshape] = nn_onnx_put_reshape,
 	[NN_OP_slice] = nn_onnx_put_slice,
 	[NN_OP_transpose] = nn_onnx_put_transpose,
+	[NN_OP_recurrent] = nn_onnx_put_recurrent,
+	[NN_OP_last] = nn_onnx_put_last,
 };
 
 int nn_onnx_export_op(struct nn_onnx_export *e, const struct nn_node *node, const char *name,
@@ -189,6 +191,8 @@ int nn_onnx_export_op(struct nn_onnx_export *e, const struct nn_node *node, cons
 	if (!exports[node->op])
 		return nn_fail(err, NN_EFAIL, "layer %s (%s) cannot be written as ONNX", name,
 			       nn_ops[node->op]->name);
+	if (nn_onnx_is_part_of_recurrent(e, node))
+		return 0;
 	if (node->op == NN_OP_reshape &&
 	    ((node > e->program->nodes && node[-1].line == node->line) ||
 	     (node < last && node[1].line == node->line)))

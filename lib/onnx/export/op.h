@@ -2,7 +2,7 @@
 #ifndef NN_ONNX_EXPORT_OP_H
 #define NN_ONNX_EXPORT_OP_H
 
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 
 struct nn_onnx_op {
 	struct nn_onnx_export *e;
@@ -55,11 +55,16 @@ static inline const char *nn_onnx_step(const struct nn_onnx_op *o, const char *o
 }
 
 typedef void nn_onnx_put_op(const struct nn_onnx_op *o);
+/* recurrent.c */
+nn_onnx_put_op nn_onnx_put_recurrent, nn_onnx_put_last;
+/* Is it the way back of a layer, or what joins both, which are one node with the way forward? */
+bool nn_onnx_is_part_of_recurrent(const struct nn_onnx_export *e, const struct nn_node *node);
 /* export-image.c */
 nn_onnx_put_op nn_onnx_put_conv2d, nn_onnx_put_conv_transpose2d, nn_onnx_put_maxpool2d,
 	nn_onnx_put_avgpool2d, nn_onnx_put_global_avgpool, nn_onnx_put_batchnorm,
 	nn_onnx_put_upsample;
 /* export-move.c */
-nn_onnx_put_op nn_onnx_put_concat, nn_onnx_put_embedding, nn_onnx_put_reshape, nn_onnx_put_slice, nn_onnx_put_transpose;
+nn_onnx_put_op nn_onnx_put_concat, nn_onnx_put_embedding, nn_onnx_put_reshape, nn_onnx_put_slice,
+	nn_onnx_put_transpose;
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "file/json.h"
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 #include "onnx/graph.h"
 #include "onnx/module.h"
 

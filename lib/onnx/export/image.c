@@ -1,7 +1,7 @@
 /* Ops over images, and over lines (C,L), as nodes. */
 #include <string.h>
 
-#include "onnx/export-op.h"
+#include "onnx/export/op.h"
 
 /* Of C,L the second number alone. */
 static void put_pair(const struct nn_onnx_op *o, Onnx__Node *n, const char *name,

@@ -1,5 +1,5 @@
 /* Ops that only move values, as nodes. */
-#include "onnx/export-op.h"
+#include "onnx/export/op.h"
 
 void nn_onnx_put_concat(const struct nn_onnx_op *o)
 {

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "model/lex.h"
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 
 void nn_onnx_append(struct nn_onnx_export *e, struct nn_onnx_list *list, void *item)
 {
@@ -90,7 +90,7 @@ Onnx__Node *nn_onnx_node(struct nn_onnx_export *e, const char *op, const char *n
 }
 
 enum { MOST_ATTRIBUTES = 8 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7, TYPE_STRINGS = 8 };
 
 static Onnx__Attribute *add_attribute(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
 				      int type)
@@ -141,6 +141,20 @@ void nn_onnx_put_text(struct nn_onnx_export *e, Onnx__Node *node, const char *na
 		a->has_s = 1;
 		a->s.len = strlen(value);
 		a->s.data = (uint8_t *)(uintptr_t)value;
+	}
+}
+
+void nn_onnx_put_texts(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
+		       const char *value, size_t n)
+{
+	Onnx__Attribute *a = add_attribute(e, node, name, TYPE_STRINGS);
+	ProtobufCBinaryData *texts = nn_onnx_keep(e, n, sizeof *texts);
+
+	for (size_t i = 0; a && texts && i < n; i++)
+		texts[i] = (ProtobufCBinaryData){ strlen(value), (uint8_t *)(uintptr_t)value };
+	if (a && texts) {
+		a->n_strings = n;
+		a->strings = texts;
 	}
 }
 
