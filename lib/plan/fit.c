@@ -1,6 +1,4 @@
 /* Memory planned before any of it is taken. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "data/ahead/ahead.h"
 #include "plan/fit-inside.h"
@@ -188,7 +186,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	struct nn_step_options step = nn_layout_step(plan->layout, plan->task, micro);
 	struct nn_step_memory m;
 	struct nn_fit_beside beside = { .evaluated = evaluated_rows(plan) };
-	size_t sums[7], size = nn_dtype_size(plan->task->device->dtype);
+	size_t size = nn_dtype_size(plan->task->device->dtype);
 	bool remote = plan->task->device->remote != NULL,
 	     norms = remote || wants_norms(plan, step.optimizer.kind);
 
@@ -215,13 +213,10 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 		return -1;
 	if (remote)
 		nn_fit_device(plan, &step, &m, &beside, fit);
-	memcpy(sums,
-	       (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations,
-				 fit->workspace, fit->input, fit->other },
-	       sizeof sums);
 	fit->total = 0;
-	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-		if (!nn_add(fit->total, sums[i], &fit->total))
+	for (size_t i = 0; nn_fit_items[i].offset < AT(total); i++)
+		if (nn_fit_items[i].offset != AT(activations_per_sample) &&
+		    !nn_add(fit->total, nn_fit_item(fit, i), &fit->total))
 			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
 	fit->total -= fit->device;
 	fit->limit = plan->budget->memory ? plan->budget->memory : plan->budget->machine;
@@ -275,8 +270,7 @@ static int plan_host(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 }
 
 /* Of a plan for ranks that have parts of the network that of the one that takes most. */
-static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fit,
-		     struct nn_error *err)
+int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_fit other;
 	int parts = plan->layout->comm ? 1 : nn_layout_parts(plan->layout),
@@ -302,13 +296,6 @@ static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	fit->host = host + (plan->layout->on_host > 1 ? fit->files : 0);
 	fit->device = device;
 	fit->again_flops = again;
-	return 0;
-}
-
-int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, struct nn_error *err)
-{
-	if (plan_most(plan, micro, fit, err) < 0)
-		return -1;
 	fit->fits = nn_fit_has_room(plan, fit);
 	return 0;
 }

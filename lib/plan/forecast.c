@@ -10,6 +10,7 @@
 #include "plan/alone.h"
 #include "plan/fit.h"
 #include "plan/forecast.h"
+#include "plan/layers.h"
 #include "plan/ranks.h"
 #include "plan/rates.h"
 #include "plan/trial-steps.h"
@@ -97,14 +98,23 @@ double nn_forecast_step(const struct nn_plan *plan, int threads)
 
 /* ---- the whole ---- */
 
+/* Of an epoch; where it was not measured, held-out rows that go forward alone. */
+static double beside_steps(const struct nn_plan *plan, double row_s)
+{
+	const struct nn_program *p = plan->task->program;
+
+	if (!isnan(plan->rate.extra_s) || plan->task->n_valid == 0)
+		return isnan(plan->rate.extra_s) ? 0 : plan->rate.extra_s;
+	return (double)plan->task->n_valid * row_s * nn_layers_flops(p, false) /
+	       fmax(nn_layers_flops(p, true), 1);
+}
+
 void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings)
 {
 	struct nn_forecast *f = &plan->forecast;
 	double row_s = plan->rate.step_s / (double)plan->task->recipe->batch,
 	       rows = (double)plan->task->n_rows, epochs, steps;
-	/* held-out rows go forward alone, which is about a third of a step */
-	double extra = isnan(plan->rate.extra_s) ? (double)plan->task->n_valid * row_s / 3
-						 : plan->rate.extra_s;
+	double extra = beside_steps(plan, row_s);
 	double once = isnan(plan->rate.once_s) ? 0 : plan->rate.once_s;
 
 	f->step_s = plan->rate.step_s;

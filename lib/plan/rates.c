@@ -4,48 +4,18 @@
 #include <string.h>
 
 #include "base/cache.h"
-#include "base/number.h"
 #include "model/model.h"
 #include "plan/rates.h"
 
 #define FILE_NAME "rates"
 
-/* Up to n numbers between blanks; how many there were. "-" is NaN. */
-static size_t numbers(const char *text, double *values, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t length = strcspn(text, " ");
-
-		if (length == 1 && *text == '-')
-			values[i] = NAN;
-		else if (!nn_parse_f64(text, length, &values[i]))
-			return i;
-		text += length + (text[length] == ' ');
-	}
-	return n;
-}
-
-static void add_number(struct nn_text *text, double value)
-{
-	if (isfinite(value))
-		nn_text_addf(text, " %.6g", value);
-	else
-		nn_text_add(text, " -");
-}
-
-static void add_device(struct nn_text *key, const struct nn_plan *plan)
-{
-	nn_text_addf(key, "%s %s f%zu threads=%d", plan->task->device->name,
-		     plan->task->device->kind, 8 * nn_dtype_size(plan->task->device->dtype),
-		     nn_pool_threads(plan->task->pool));
-}
-
 static void add_key(struct nn_text *key, const struct nn_plan *plan)
 {
 	const struct nn_recipe *o = plan->task->recipe;
 
-	nn_text_add(key, "train ");
-	add_device(key, plan);
+	nn_text_addf(key, "train %s %s f%zu threads=%d", plan->task->device->name,
+		     plan->task->device->kind, 8 * nn_dtype_size(plan->task->device->dtype),
+		     nn_pool_threads(plan->task->pool));
 	nn_text_addf(key, " batch=%llu micro=%zu leaves=%llu %s%s%s rows=%llu valid=%llu ",
 		     (unsigned long long)o->batch, plan->fit.micro, (unsigned long long)o->leaves,
 		     nn_optimizers[o->optimizer].name, o->momentum != 0 ? "+momentum" : "",
@@ -67,16 +37,19 @@ static void add_key(struct nn_text *key, const struct nn_plan *plan)
 bool nn_rate_get(const struct nn_plan *plan, struct nn_rate *rate)
 {
 	struct nn_text key = { 0 };
-	char value[NN_CACHE_VALUE];
-	double n[3];
+	char value[NN_CACHE_VALUE], how[8];
+	struct nn_rate r;
 	bool found;
 
 	add_key(&key, plan);
 	found = !key.failed && nn_cache_get(FILE_NAME, key.data, value) == NN_CACHE_FOUND &&
-		strchr(value, ' ') && numbers(strchr(value, ' ') + 1, n, 3) == 3 && n[0] > 0;
+		sscanf(value, "%7s %lf %lf %lf", how, &r.step_s, &r.extra_s, &r.once_s) == 4 &&
+		r.step_s > 0 && isfinite(r.step_s);
 	nn_text_free(&key);
-	if (found)
-		*rate = (struct nn_rate){ n[0], n[1], n[2], strncmp(value, "ran ", 4) == 0 };
+	if (found) {
+		*rate = r;
+		rate->ran = strcmp(how, "ran") == 0;
+	}
 	return found;
 }
 
@@ -85,10 +58,8 @@ void nn_rate_put(const struct nn_plan *plan, const struct nn_rate *rate)
 	struct nn_text key = { 0 }, value = { 0 };
 
 	add_key(&key, plan);
-	nn_text_add(&value, rate->ran ? "ran" : "tried");
-	add_number(&value, rate->step_s);
-	add_number(&value, rate->extra_s);
-	add_number(&value, rate->once_s);
+	nn_text_addf(&value, "%s %.6g %.6g %.6g", rate->ran ? "ran" : "tried", rate->step_s,
+		     rate->extra_s, rate->once_s);
 	if (!key.failed && !value.failed)
 		nn_cache_put(FILE_NAME, key.data, value.data, NULL);
 	nn_text_free(&key);

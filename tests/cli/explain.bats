@@ -415,7 +415,7 @@ keep() {
   cut -f 2 "$XDG_CACHE_HOME/nntools/rates" | grep '^train ' >keys
   while IFS= read -r key; do
     [[ $key =~ threads=([0-9]+) ]]
-    keep rates "$key" "tried $(jq -n "1/${BASH_REMATCH[1]}") - -"
+    keep rates "$key" "tried $(jq -n "1/${BASH_REMATCH[1]}") nan nan"
   done <keys
   keep link "allreduce ranks=2 btl=self,vader" "1e-9 1e-15"
   plan "${net[@]}"
