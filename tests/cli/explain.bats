@@ -258,7 +258,7 @@ given_up() {
   command -v python3 || skip "python3 is not installed"
   for options in --optimizer=sgd "--optimizer=sgd --clip-norm=1" wide; do
     net='dense 1500, relu, dense 1500, relu, dense ?'
-    [ "$options" != wide ] || { net='dense 20000, relu, dense ?' options=--optimizer=sgd; }
+    [ "$options" != wide ] || { net='dense 20000, relu, dense ?' options='--optimizer=sgd --valid=0.2'; }
     set -- nn-train -m "$net" --steps=4 $options $digits -o p.safetensors
     planned=$("$@" --explain=json | jq .memory.total)
     python3 - "$planned" "$@" -q <<'END'

@@ -7,6 +7,7 @@
  */
 #include "device/cpu/kernels.h"
 #include "device/cpu/optimizer.h"
+#include "device/cpu/product/dense.h"
 #include "device/cpu/tail.h"
 
 #define NN_SMALL 200000    /* multiplications and additions that are done before a pool has woken */
@@ -58,11 +59,18 @@ static size_t leaf_bytes(size_t n_leaves)
 	return bytes_rounded((n_leaves + 1) * sizeof(size_t));
 }
 
+/* Of a thread; without gradients it is what forward needs. */
+static size_t scratch_bytes(const struct nn_site *site, const struct nn_matrix *d, size_t rows)
+{
+	return bytes_rounded(site->training ? NN_K(dense_scratch)(d, rows)
+					    : nn_dense_forward_scratch(d, rows));
+}
+
 static struct job job_of(const struct nn_call *call)
 {
 	struct job job = { .call = call, .attrs = call->site.attrs, .d = matrix_of(&call->site) };
 	job.rows = call->rows * positions_of(&call->site);
-	job.scratch_size = bytes_rounded(NN_K(dense_scratch)(&job.d, job.rows));
+	job.scratch_size = scratch_bytes(&call->site, &job.d, job.rows);
 	job.leaf = call->work;
 	job.scratch = (char *)call->work + (call->site.training ? leaf_bytes(call->n_leaves) : 0);
 	return job;
@@ -293,7 +301,7 @@ static void backward(const struct nn_call *call)
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
 {
 	struct nn_matrix d = matrix_of(site);
-	size_t scratch = bytes_rounded(NN_K(dense_scratch)(&d, max_rows * positions_of(site)));
+	size_t scratch = scratch_bytes(site, &d, max_rows * positions_of(site));
 	return (size_t)threads * scratch + (site->training ? leaf_bytes(max_leaves) : 0);
 }
 

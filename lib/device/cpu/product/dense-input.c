@@ -176,12 +176,11 @@ void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const re
 
 size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
 {
-	const size_t forward =
-		nn_copied(nn_least(rows, 2 * NN_DENSE_ROWS), nn_least(d->in, NN_DENSE_STEPS));
+	const size_t forward = nn_dense_forward_scratch(d, rows);
 	const size_t stride = nn_round_up(nn_least(rows, NN_DENSE_DX_ROWS), NN_LANES);
 	const size_t input =
 		(nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride;
 	const size_t weights = nn_dense_weights_scratch(d, rows);
-	const size_t most = forward > input ? forward : input;
-	return (most > weights ? most : weights) * sizeof(real);
+	const size_t backward = (input > weights ? input : weights) * sizeof(real);
+	return forward > backward ? forward : backward;
 }

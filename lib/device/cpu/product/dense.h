@@ -106,6 +106,13 @@ static inline const real *nn_copy_rows(const real *x, size_t rows, size_t n, siz
 	return to;
 }
 
+/* Bytes of scratch of a forward product, of at most so many rows. */
+static inline size_t nn_dense_forward_scratch(const struct nn_matrix *d, size_t rows)
+{
+	return nn_copied(nn_least(rows, 2 * NN_DENSE_ROWS), nn_least(d->in, NN_DENSE_STEPS)) *
+	       sizeof(real);
+}
+
 /* Panels of dy that are copied at a time. */
 static inline size_t nn_dense_weights_panels(const struct nn_matrix *d, size_t rows)
 {
