@@ -3,6 +3,7 @@
 #define NN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,6 +83,12 @@ size_t nn_session_n_inputs(const struct nn_session *session); /* input tensors *
 size_t nn_session_n_outputs(const struct nn_session *session);
 size_t nn_session_input_size(const struct nn_session *session, size_t input); /* values per row */
 size_t nn_session_output_size(const struct nn_session *session, size_t output);
+/*
+ * Rows of different length: how many steps a row of an input, or of an output, has at most, one
+ * behind the other in the size above; 0: its rows are of one length.
+ */
+size_t nn_session_steps(const struct nn_session *session, size_t input);
+size_t nn_session_output_steps(const struct nn_session *session, size_t output);
 const char *nn_session_output_name(const struct nn_session *session, size_t output);
 
 /* rows[i]: [n][input_size(i)], out[o]: [n][output_size(o)]; float32 or, the _f64 form, float64. */
@@ -89,6 +96,16 @@ int nn_session_predict(struct nn_session *session, const float *const *rows, siz
 		       float *const *out, struct nn_error *err);
 int nn_session_predict_f64(struct nn_session *session, const double *const *rows, size_t n,
 			   double *const *out, struct nn_error *err);
+
+/*
+ * The same of rows of different length: lengths[n] steps of each, from 1 to nn_session_steps. Rows
+ * lie input_size(i) values apart, whatever their length; what is behind it is not looked at, and
+ * zeros in out. (nn_session_predict takes all rows as long as can be.) NN_EFORMAT names a row whose
+ * length is none.
+ */
+int nn_session_predict_lengths(struct nn_session *session, const float *const *rows,
+			       const uint32_t *lengths, size_t n, float *const *out,
+			       struct nn_error *err);
 
 #ifdef __cplusplus
 }

@@ -26,13 +26,21 @@ static int rename_place(struct nn_error *err)
 
 static int check_text(const struct nn_bench_model *s, enum nn_code code, struct nn_error *err)
 {
-	for (size_t i = 0; i < nn_net_n_inputs(s->text); i++)
-		if (!nn_net_input(s->text, i)->shaped)
+	for (size_t i = 0; i < nn_net_n_inputs(s->text); i++) {
+		const struct nn_net_input *input = nn_net_input(s->text, i);
+
+		if (!input->shaped)
 			return nn_fail(err, code,
 				       "%s: the shape of the samples is not given; begin with an "
 				       "input line, such as "
 				       "'input 784'",
 				       code == NN_EUSAGE ? "MODEL" : s->name);
+		if (input->lengths && input->shape.dim[0] == 0)
+			return nn_fail(err, code,
+				       "%s: how long the longest row may be is not known; write "
+				       "max=N in the input line",
+				       code == NN_EUSAGE ? "MODEL" : s->name);
+	}
 	for (size_t i = 0; i < nn_net_n_outputs(s->text); i++)
 		if (nn_net_output(s->text, i)->open)
 			return nn_fail(err, code,

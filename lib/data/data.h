@@ -54,6 +54,8 @@ struct nn_want_input {
 	const char *const *crosses;
 	size_t n_crosses;
 	size_t rows; /* numbers are to be below this; 0: not known */
+	/* rows are of different length, of shape the first dimension the longest; 0: as they are */
+	bool lengths;
 };
 struct nn_want_target {
 	const char *name; /* of the output line, NULL: the only one */
@@ -190,6 +192,8 @@ bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
 void nn_dataset_set_output(struct nn_dataset *dataset, size_t target, const struct nn_shape *output);
 bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
 size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); /* values per row */
+/* Are they one for each step of rows of different length, those behind it ignored? */
+bool nn_dataset_target_steps(const struct nn_dataset *dataset, size_t target);
 void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows,
 			    size_t n, void *values);
 
@@ -284,6 +288,7 @@ int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *co
 struct nn_rows_beside {
 	double *weights;      /* [max]; NULL: not wanted */
 	struct nn_text *kept; /* fields are added as data/table/keep.h says; NULL: not wanted */
+	uint32_t *lengths;    /* [max] steps of each, where the model takes them; NULL: not wanted */
 };
 int nn_rows_next_beside(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets,
 			struct nn_rows_beside *beside, const char **bad, size_t *n, bool *array_end,

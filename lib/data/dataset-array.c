@@ -122,6 +122,9 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 {
 	raw->place = place;
 	raw->rows = raw->array.shape.dim[0];
+	if (ds->sequences && nn_sequences_are_steps(ds, &raw->array))
+		return nn_sequences_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL,
+					       raw, err);
 	if (nn_dataset_set_rows(ds, place, raw->rows, err) < 0)
 		return -1;
 	if (nn_row_size(&raw->array.shape) == 0)
@@ -130,8 +133,8 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 				     err);
 }
 
-static int tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
-			  const struct nn_want *want, bool alone, struct nn_error *err)
+int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
+			      const struct nn_want *want, bool alone, struct nn_error *err)
 {
 	char place[300], quoted[NN_QUOTED];
 
@@ -219,7 +222,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
-	return targets ? tensor_targets(ds, ds->st, file, want, false, err) : 0;
+	return targets ? nn_dataset_tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 
 /* The arrays of a file that gives nothing but targets are read, and gone. */
@@ -230,7 +233,8 @@ static int read_target_tensors(struct nn_dataset *ds, struct nn_input *input,
 	int status = read_named(ds, input, reading, &st, err);
 
 	if (status == 0)
-		status = tensor_targets(ds, st, nn_input_name(input), reading->want, true, err);
+		status = nn_dataset_tensor_targets(ds, st, nn_input_name(input), reading->want,
+						   true, err);
 	nn_st_free(st);
 	return status;
 }

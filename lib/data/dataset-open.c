@@ -61,6 +61,15 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 	return nn_input_watch(*input, err);
 }
 
+/* By its format, unless rows are of different length, which few of them have. */
+static int read_rows(struct nn_dataset *ds, struct nn_input *input,
+		     const struct nn_reading *reading, struct nn_error *err)
+{
+	bool lengths = reading->inputs && nn_schema_lengths(ds->schema) < ds->schema->n_inputs;
+
+	return (lengths ? nn_sequences_read : reading->format->read)(ds, input, reading, err);
+}
+
 /* A file that gives the inputs, the targets or both. */
 static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading reading,
 		     struct nn_sha256 *hash, struct nn_error *err)
@@ -72,7 +81,7 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 	    (reading.format = ds->rules.window || ds->schema->inputs[0].characters.n
 				      ? &nn_format_characters
 				      : nn_format_of(input, err)))
-		status = reading.format->read(ds, input, &reading, err);
+		status = read_rows(ds, input, &reading, err);
 	if (reading.inputs && reading.format && !reading.format->named)
 		ds->files.memory = 0;
 	if (status == 0)
@@ -153,6 +162,12 @@ static struct nn_schema *new_schema(const struct nn_want *want, struct nn_error 
 		if (want->inputs[i].name &&
 		    !(s->inputs[i].name = nn_strdup(want->inputs[i].name, err)))
 			goto failed;
+	for (size_t i = 0; i < want->n_inputs; i++)
+		if (want->inputs[i].lengths) {
+			s->inputs[i].lengths = true;
+			s->inputs[i].shape = want->inputs[i].shape;
+			s->inputs[i].rows = want->inputs[i].rows;
+		}
 	for (size_t i = 0; i < want->n_targets; i++)
 		if (want->targets[i].name &&
 		    !(s->targets[i].name = nn_strdup(want->targets[i].name, err)))
@@ -216,6 +231,8 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 		return -1;
 	if (ds->fixed && nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
 		return -1;
+	if (nn_schema_lengths(ds->schema) < ds->schema->n_inputs)
+		ds->files.sample = 0; /* all are needed to know the longest */
 	return read_all(ds, data, targets, want, err);
 }
 
@@ -313,5 +330,5 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 	struct nn_dataset *ds = new_known(known, err);
 	struct nn_reading reading = { format, NULL, true, targets };
 
-	return ds ? give(dataset, ds, format->read(ds, input, &reading, err)) : -1;
+	return ds ? give(dataset, ds, read_rows(ds, input, &reading, err)) : -1;
 }

@@ -25,6 +25,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_free(ds->notices.text);
 	nn_text_free(&ds->files.stems);
 	nn_picture_store_free(ds->files.pictures);
+	nn_sequences_free(ds->sequences);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->rules.target);
@@ -145,6 +146,11 @@ void nn_dataset_set_output(struct nn_dataset *ds, size_t target, const struct nn
 size_t nn_dataset_target_size(const struct nn_dataset *ds, size_t target)
 {
 	return ds->targets[target].size;
+}
+
+bool nn_dataset_target_steps(const struct nn_dataset *ds, size_t target)
+{
+	return ds->targets[target].steps;
 }
 
 void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const uint64_t *rows,

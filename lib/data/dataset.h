@@ -25,6 +25,7 @@ struct nn_data_input {
 struct nn_data_target {
 	bool classes;
 	size_t size;            /* values per row */
+	bool steps;             /* size is of the longest row; values those of steps (sequence/sequence.h) */
 	struct nn_block values; /* classes: int32 number of the label; else real */
 	bool from_table;
 	/* how labels are made: of the training data alone */
@@ -91,6 +92,7 @@ struct nn_dataset {
 	char *columns;         /* how those of the table were read; NULL: nothing was learned */
 	/* of rows that a format does not put into memory; ops NULL: all lie here */
 	struct nn_source source;
+	struct nn_sequences *sequences; /* rows of an input are of different length; NULL: of none */
 	double *weights;  /* [rows] --weight, NULL: all weigh 1 */
 	bool *left_out;   /* [rows], NULL: none */
 	struct nn_st *st; /* tensors that inputs point into */
@@ -122,6 +124,18 @@ void nn_dataset_stream(struct nn_dataset *ds);
 int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
 			  struct nn_error *err);
 
+/* sequence/sequence.c: NULL allowed; bytes of them in memory. */
+struct nn_sequences;
+void nn_sequences_free(struct nn_sequences *sequences);
+size_t nn_sequences_bytes(const struct nn_dataset *ds);
+/* A whole file by its format, for training as for prediction. */
+int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
+		      const struct nn_reading *reading, struct nn_error *err);
+/* Have rows of this array as many values as there are steps, so that they are classes of steps? */
+bool nn_sequences_are_steps(const struct nn_dataset *ds, const struct nn_array *array);
+int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
+			    struct nn_raw_target *raw, struct nn_error *err);
+
 /* How formats read files: dataset-table.c, dataset-array.c. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
@@ -139,6 +153,9 @@ int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const s
 			  bool targets, struct nn_error *err);
 int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
 			 const struct nn_want_input *want, struct nn_error *err);
+/* Targets among the tensors of a file; alone: the only one needs no name. */
+int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
+			      const struct nn_want *want, bool alone, struct nn_error *err);
 int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,
 			   const struct nn_want *want, const struct nn_block *values, size_t rows,
 			   struct nn_error *err);

@@ -2,6 +2,8 @@
 lib_libnn_la_SOURCES += \
 	lib/data/augment/apply.c lib/data/augment/augment.c lib/data/augment/augment.h lib/data/augment/draw.c \
 	lib/data/augment/augment-inside.h lib/data/augment/pixels.h \
+	lib/data/sequence/arrays.c lib/data/sequence/line.c lib/data/sequence/line.h lib/data/sequence/lines.c \
+	lib/data/sequence/sequence.c lib/data/sequence/sequence.h \
 	lib/data/array.c \
 	lib/data/array.h \
 	lib/data/batch.c \

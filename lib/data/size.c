@@ -26,7 +26,7 @@ size_t nn_dataset_memory(const struct nn_dataset *ds)
 /* Windows of a text: its bytes are inputs and targets. */
 static bool is_text(const struct nn_dataset *ds)
 {
-	return ds->source.ops && !ds->files.pictures;
+	return ds->source.ops && !ds->files.pictures && !ds->sequences;
 }
 
 /* Inputs that are columns of one table lie in it once. */
@@ -34,6 +34,8 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 {
 	size_t bytes = 0;
 
+	if (ds->sequences)
+		return nn_sequences_bytes(ds);
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const struct nn_row_block *source = &ds->inputs[i].source;
 

@@ -28,7 +28,12 @@ static void print_input(const struct nn_net_entry *line, struct nn_text *text)
 {
 	char shape[NN_SHAPE_TEXT];
 
-	nn_text_addf(text, "input %s", nn_shape_text(shape, &line->shape));
+	nn_shape_text(shape, &line->shape);
+	if (line->statement->lengths)
+		nn_text_addf(text, "input ?%s max=%zu", shape + strcspn(shape, "x"),
+			     line->shape.dim[0]);
+	else
+		nn_text_addf(text, "input %s", shape);
 	print_columns(line->statement, "columns", text);
 	nn_print_categories(line->statement, text);
 }

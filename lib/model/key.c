@@ -134,7 +134,7 @@ static const struct common_key common_keys[] = {
 	{ "from", false, parse_from },     { "target", false, parse_target },
 	{ "weight", false, parse_weight }, { "columns", true, parse_columns },
 	{ "hash", true, nn_input_hash },   { "index", true, nn_input_index },
-	{ "cross", true, nn_input_cross },
+	{ "cross", true, nn_input_cross },   { "max", true, nn_input_max },
 };
 #define N_COMMON_KEYS (sizeof common_keys / sizeof common_keys[0])
 
@@ -175,7 +175,7 @@ static int unknown_key(const struct nn_net *net, const struct nn_statement *stat
 	if (statement->layer)
 		nn_layer_form(statement->layer, &form);
 	else
-		nn_text_add(&form, "input [AxBxC] [columns=COLUMN,...] [hash=N] "
+		nn_text_add(&form, "input [AxBxC|?xB max=N] [columns=COLUMN,...] [hash=N] "
 				   "[cross=COLUMN+COLUMN,...] [index=yes]");
 	nn_statement_fail(net, statement, err, "unknown key '%s=' (the form is: %s)", quoted,
 			  form.data ? form.data : "");

@@ -12,7 +12,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/key.c \
 	lib/model/layer.h \
 	lib/model/layers.c lib/model/layers.def \
-	lib/model/lex.c lib/model/lex.h \
+	lib/model/length.c lib/model/lex.c lib/model/lex.h \
 	lib/model/match.c lib/model/match-fail.c lib/model/match-names.c lib/model/match-shape.c lib/model/match.h \
 	lib/model/model.h \
 	lib/model/names.c \

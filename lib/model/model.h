@@ -24,6 +24,8 @@ struct nn_net_input {
 	const char *name;           /* NULL: the only one */
 	bool shaped;                /* the text says its shape */
 	struct nn_shape shape;      /* the text's, or after resolving */
+	/* rows are of different length: of shape the first dimension is the longest; 0: not known */
+	bool lengths;
 	const char *const *columns; /* columns=a,b; NULL: all */
 	size_t n_columns;
 	bool vector; /* no input line and the first layer is dense: samples are taken as vectors */

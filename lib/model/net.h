@@ -36,6 +36,8 @@ struct nn_statement {
 
 	bool shaped; /* input: a shape is given */
 	struct nn_shape shape;
+	bool lengths;   /* input: `?` is its first dimension, in shape the longest there may be */
+	size_t longest; /* max= of it; 0: as the data say */
 	char **columns; /* columns= of an input, target= of a layer */
 	size_t n_columns;
 	char **crosses; /* cross= of an input: lists of columns as nn_net_input gives them */
@@ -120,6 +122,12 @@ size_t nn_net_least_rows(const struct nn_net *net, int line);
  */
 int nn_net_entry_count(const struct nn_net *net, struct nn_net_entry *line, bool any,
 		       struct nn_error *err);
+/* length.c: max= of an input line, and whether one of its rows has no length of its own. */
+int nn_input_max(const struct nn_net *net, struct nn_statement *statement,
+		 const struct nn_word *value, struct nn_error *err);
+int nn_input_shape(const struct nn_net *net, struct nn_statement *statement,
+		   const struct nn_word *word, struct nn_error *err);
+int nn_net_check_lengths(const struct nn_net *net, struct nn_error *err);
 /* The keys of an input line as canonical text has them. */
 void nn_print_categories(const struct nn_statement *statement, struct nn_text *text);
 

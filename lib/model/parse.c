@@ -78,7 +78,7 @@ static int check(const struct nn_net *net, struct nn_error *err)
 	for (int i = 0; i < net->n_lines; i++)
 		if (check_line(net, &net->lines[i], err))
 			return -1;
-	if (nn_net_check_categories(net, err))
+	if (nn_net_check_lengths(net, err) || nn_net_check_categories(net, err))
 		return -1;
 	for (size_t i = 0; nn_layer_at(i); i++)
 		for (const struct nn_layer_arg *arg = nn_layer_at(i)->args; arg && arg->name; arg++)
@@ -115,6 +115,7 @@ static int describe_inputs(struct nn_net *net, struct nn_error *err)
 			.name = net->lines[i].name,
 			.shaped = statement->shaped,
 			.shape = statement->shape,
+			.lengths = statement->lengths,
 			.columns = (const char *const *)statement->columns,
 			.n_columns = statement->n_columns,
 			.vector = statement->source == 0 &&

@@ -3,8 +3,33 @@
 #include "base/memory.h"
 #include "model/net.h"
 
-/* The shape that an input line gives to samples of shape `given` (NULL: not known). */
-static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape *given,
+#define TRIED 256 /* steps of a row that may have any number of them */
+
+/* The longest row where the text does not say it: as the data do; any: some length. */
+static int set_longest(const struct nn_net *net, const struct nn_statement *statement,
+		       const struct nn_shape *given, bool any, struct nn_shape *shape,
+		       struct nn_error *err)
+{
+	size_t bytes;
+
+	if (!statement->lengths || shape->dim[0])
+		return 0;
+	shape->dim[0] = given ? given->dim[0] : any ? TRIED : 0;
+	if (!shape->dim[0])
+		return nn_statement_fail(
+			net, statement, err,
+			"how long the longest row may be is not known (max=N says it)");
+	return nn_shape_check(shape, sizeof(double), &bytes)
+		       ? 0
+		       : nn_statement_fail(net, statement, err, "rows of %zu steps are too large",
+					   shape->dim[0]);
+}
+
+/*
+ * The shape that an input line gives to samples of shape `given` (NULL: not known). any: of rows of
+ * different length one may be as long as it likes.
+ */
+static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape *given, bool any,
 		       struct nn_shape *shape, struct nn_error *err)
 {
 	const struct nn_net_input *input = &net->inputs[i];
@@ -16,6 +41,8 @@ static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape
 		return nn_statement_fail(net, statement, err,
 					 "the text does not say its shape (input AxBxC)");
 	*shape = statement->shaped ? statement->shape : *given;
+	if (set_longest(net, statement, given, any, shape, err))
+		return -1;
 	if (!given)
 		return 0;
 	if (!nn_shape_check(given, sizeof(double), &bytes))
@@ -121,12 +148,15 @@ static int add_lines(struct nn_net *net, const struct nn_shape *inputs, bool any
 				return -1;
 			continue;
 		}
-		if (input_shape(net, input, inputs ? &inputs[input] : NULL, &line->shape, err))
+		if (input_shape(net, input, inputs ? &inputs[input] : NULL, any, &line->shape, err))
 			return -1;
 		line->value = nn_program_input(net->program, &line->shape, err);
 		if (line->value < 0)
 			return -1;
-		net->inputs[input++].shape = line->shape;
+		net->program->values[line->value].lengths = line->statement->lengths;
+		if (!any || !line->statement->lengths) /* what was tried is not how long rows are */
+			net->inputs[input].shape = line->shape;
+		input++;
 	}
 	for (size_t o = 0; o < net->n_outputs; o++)
 		if (add_output(net, &net->lines[net->output_lines[o]], err))

@@ -84,36 +84,20 @@ static int parse_input(const struct nn_net *net, struct nn_statement *statement,
 		       const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	unsigned given = 0;
-	size_t bytes;
-	char quoted[NN_QUOTED];
 
 	for (size_t i = 0; i < n; i++) {
 		const char *equals = nn_word_find(&words[i], '=');
-		bool zero = false;
 
-		if (equals) {
-			if (nn_statement_key(net, statement, &words[i], equals, &given, err))
-				return -1;
-			continue;
-		}
-		nn_quote(quoted, words[i].text, words[i].n);
-		if (statement->shaped)
-			return nn_statement_fail(net, statement, err, "'%s' is a second shape",
-						 quoted);
-		if (!nn_parse_dims(words[i].text, words[i].n, statement->shape.dim,
-				   &statement->shape.rank))
-			return nn_statement_fail(
-				net, statement, err,
-				"the shape must be numbers AxBxC, at most %d, not '%s'",
-				NN_MAX_RANK, quoted);
-		for (int d = 0; d < statement->shape.rank; d++)
-			zero |= statement->shape.dim[d] == 0;
-		if (zero || !nn_shape_check(&statement->shape, sizeof(double), &bytes))
-			return nn_statement_fail(
-				net, statement, err,
-				zero ? "a size of %s is 0" : "a shape of %s is too large", quoted);
-		statement->shaped = true;
+		if (equals ? nn_statement_key(net, statement, &words[i], equals, &given, err)
+			   : nn_input_shape(net, statement, &words[i], err))
+			return -1;
 	}
+	if (statement->longest && !statement->lengths)
+		return nn_statement_fail(net, statement, err,
+					 "max= is for rows of different length, as in 'input ?x8 "
+					 "max=100'");
+	if (statement->lengths)
+		statement->shape.dim[0] = statement->longest;
 	return 0;
 }
 

@@ -84,6 +84,7 @@ const struct nn_op nn_op_activation = {
 	.role = NN_ROLE_ACTIVATION,
 	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.step = nn_op_each_step,
+	.lengths = nn_op_each_length,
 	.infer = same_infer,
 	.needs = activation_needs,
 	.form = "ROWSxN,NAME, NAME being an activation",
@@ -103,6 +104,7 @@ const struct nn_op nn_op_dropout = {
 	.layout = NN_LAYOUT_ANY,
 	.flags = NN_OP_TRAIN_ONLY | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.step = nn_op_each_step,
+	.lengths = nn_op_each_length,
 	.infer = same_infer,
 	.view = dropout_view,
 };
@@ -138,6 +140,7 @@ const struct nn_op nn_op_softmax = {
 	.layout = NN_LAYOUT_IMAGE,
 	.flags = NN_OP_NEEDS_Y,
 	.step = nn_op_each_step,
+	.lengths = nn_op_inner_lengths,
 	.infer = softmax_infer,
 	.flops = softmax_flops,
 };

@@ -62,12 +62,20 @@ static enum nn_stepping attention_step(void *attrs, const struct nn_shape *in)
 	return a->causal ? NN_STEPS_COUNTED : NN_STEPS_AT_ONCE;
 }
 
+/* Steps behind the length are attended to by none before it. */
+static enum nn_lengths attention_lengths(const void *attrs, const struct nn_shape *in)
+{
+	(void)in;
+	return ((const struct nn_attention *)attrs)->causal ? NN_LENGTHS_KEPT : NN_LENGTHS_REFUSED;
+}
+
 const struct nn_op nn_op_attention = {
 	.name = "attention",
 	.attrs_size = sizeof(struct nn_attention),
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_NEEDS_X | NN_OP_HAS_STATE,
 	.step = attention_step,
+	.lengths = attention_lengths,
 	.infer = attention_infer,
 	.flops = attention_flops,
 	.form = "ROWSxTx3N,HEADS[,all]",

@@ -122,3 +122,16 @@ enum nn_stepping nn_op_each_step(void *attrs, const struct nn_shape *in)
 	(void)attrs;
 	return in->rank == 2 ? NN_STEPS_ANY : NN_STEPS_AT_ONCE;
 }
+
+enum nn_lengths nn_op_each_length(const void *attrs, const struct nn_shape *in)
+{
+	(void)attrs;
+	(void)in;
+	return NN_LENGTHS_KEPT;
+}
+
+enum nn_lengths nn_op_inner_lengths(const void *attrs, const struct nn_shape *in)
+{
+	(void)attrs;
+	return in->rank > 1 ? NN_LENGTHS_KEPT : NN_LENGTHS_REFUSED;
+}

@@ -29,6 +29,9 @@ uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in,
 			const struct nn_shape *out);
 /* .step of ops that take each step of TxN by itself. */
 enum nn_stepping nn_op_each_step(void *attrs, const struct nn_shape *in);
+/* .lengths of ops that take each value by itself, or the last dimension of each step. */
+enum nn_lengths nn_op_each_length(const void *attrs, const struct nn_shape *in);
+enum nn_lengths nn_op_inner_lengths(const void *attrs, const struct nn_shape *in);
 /* One input, C,H,W. */
 int nn_op_one_image(const struct nn_shape *in, int n_in, struct nn_error *err);
 /* Two inputs or more, all of one shape, which is *out. */

@@ -95,6 +95,7 @@ const struct nn_op nn_op_dense = {
 	.bias = offsetof(struct nn_dense, bias),
 	.epilogue = offsetof(struct nn_dense, epilogue),
 	.step = nn_op_each_step,
+	.lengths = nn_op_inner_lengths,
 	.infer = dense_infer,
 	.params = dense_params,
 	.flops = dense_flops,

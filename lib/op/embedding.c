@@ -85,7 +85,14 @@ static void embedding_write(const void *attrs, struct nn_text *text)
 static enum nn_stepping embedding_step(void *attrs, const struct nn_shape *in)
 {
 	return ((const struct nn_embedding *)attrs)->sum || in->rank != 1 ? NN_STEPS_AT_ONCE
-									   : NN_STEPS_ANY;
+									  : NN_STEPS_ANY;
+}
+
+/* A sum over steps is one of them all. */
+static enum nn_lengths embedding_lengths(const void *attrs, const struct nn_shape *in)
+{
+	return ((const struct nn_embedding *)attrs)->sum ? nn_op_inner_lengths(NULL, in)
+							 : NN_LENGTHS_KEPT;
 }
 
 const struct nn_op nn_op_embedding = {
@@ -94,6 +101,7 @@ const struct nn_op nn_op_embedding = {
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_NEEDS_X | NN_OP_NUMBERS_ROWS,
 	.step = embedding_step,
+	.lengths = embedding_lengths,
 	.infer = embedding_infer,
 	.params = embedding_params,
 	.flops = embedding_flops,

@@ -22,6 +22,7 @@ const struct nn_op nn_op_add = {
 	.role = NN_ROLE_SUM,
 	.flags = NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.step = nn_op_each_step,
+	.lengths = nn_op_each_length,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -31,6 +32,7 @@ const struct nn_op nn_op_mul = {
 	.layout = NN_LAYOUT_ANY,
 	.flags = NN_OP_NEEDS_X | NN_OP_Y_ON_X,
 	.step = nn_op_each_step,
+	.lengths = nn_op_each_length,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -88,11 +90,18 @@ static enum nn_stepping concat_step(void *attrs, const struct nn_shape *in)
 									    : NN_STEPS_AT_ONCE;
 }
 
+static enum nn_lengths concat_lengths(const void *attrs, const struct nn_shape *in)
+{
+	(void)in;
+	return ((const struct nn_concat *)attrs)->dim > 0 ? NN_LENGTHS_KEPT : NN_LENGTHS_REFUSED;
+}
+
 const struct nn_op nn_op_concat = {
 	.name = "concat",
 	.attrs_size = sizeof(struct nn_concat),
 	.layout = NN_LAYOUT_IMAGE,
 	.step = concat_step,
+	.lengths = concat_lengths,
 	.infer = concat_infer,
 	.lay_out = concat_lay_out,
 	.flops = nn_op_no_flops,

@@ -100,6 +100,7 @@ const struct nn_op nn_op_layernorm = {
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_NEEDS_X,
 	.step = nn_op_each_step,
+	.lengths = nn_op_inner_lengths,
 	.infer = layernorm_infer,
 	.params = layernorm_params,
 	.flops = norm_flops,

@@ -236,12 +236,20 @@ enum nn_op_layout {
 #define NN_OP_DX_ON_DY 64u     /* one dx may lie where dy does */
 #define NN_OP_WHOLE 128u       /* a product that ranks do not share: each computes all of it */
 #define NN_OP_HAS_STATE 256u   /* steps of a sequence need those before them (nn_kernel.state) */
+#define NN_OP_READS_LENGTHS 512u /* a row's steps behind its length count for nothing */
 
 /*
  * How an op goes through a sequence, whose steps are the first dimension: all at once; one after
  * the other, as many as there are; the same, as many as the sequence has and no more.
  */
 enum nn_stepping { NN_STEPS_AT_ONCE, NN_STEPS_ANY, NN_STEPS_COUNTED };
+
+/*
+ * What comes of rows of different length, whose steps are the first dimension: they are refused; the
+ * output has the same lengths, and its steps behind them depend on nothing that counts; the output
+ * is of one shape for all rows.
+ */
+enum nn_lengths { NN_LENGTHS_REFUSED, NN_LENGTHS_KEPT, NN_LENGTHS_ENDED };
 
 /*
  * Ops that a graph inserts, or lets the op before them do, are known by what they do; the role says
@@ -313,6 +321,8 @@ struct nn_op {
 	 * for one step. NULL: no.
 	 */
 	enum nn_stepping (*step)(void *attrs, const struct nn_shape *in);
+	/* Of inputs of this shape that all have lengths; NULL: refused. */
+	enum nn_lengths (*lengths)(const void *attrs, const struct nn_shape *in);
 	/*
 	 * How attributes are written behind "ROWSxIN" (notation.h): form, of all of it, for
 	 * messages; read may take the last dimension of *in. NULL: there is no more than these.

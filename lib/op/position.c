@@ -41,6 +41,7 @@ const struct nn_op nn_op_position = {
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_Y_ON_X | NN_OP_DX_ON_DY | NN_OP_HAS_STATE,
 	.step = position_step,
+	.lengths = nn_op_inner_lengths,
 	.infer = position_infer,
 	.params = position_params,
 };

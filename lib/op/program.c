@@ -52,7 +52,7 @@ static int add_value(struct nn_program *program, const struct nn_shape *shape, s
 {
 	if (grow(&program->values, program->n_values, sizeof *program->values, err))
 		return -1;
-	program->values[program->n_values].shape = *shape;
+	program->values[program->n_values] = (struct nn_value){ .shape = *shape };
 	return program->n_values++;
 }
 
@@ -71,6 +71,44 @@ int nn_program_input(struct nn_program *program, const struct nn_shape *shape, s
 	if (value >= 0)
 		program->inputs[program->n_inputs++] = value;
 	return value;
+}
+
+int nn_program_lengths(const struct nn_program *program)
+{
+	for (int i = 0; i < program->n_inputs; i++)
+		if (program->values[program->inputs[i]].lengths)
+			return i;
+	return -1;
+}
+
+/* What comes of rows of different length; *kept: the output has their lengths. */
+static int follow_lengths(const struct nn_program *program, const struct nn_node *node,
+			  const struct nn_shape *in, bool *kept, struct nn_error *err)
+{
+	const struct nn_op *op = nn_ops[node->op];
+	enum nn_lengths lengths;
+	int n = 0;
+
+	*kept = false;
+	for (int i = 0; i < node->n_in; i++)
+		n += program->values[node->in[i]].lengths;
+	if (n == 0)
+		return op->flags & NN_OP_READS_LENGTHS && nn_program_lengths(program) >= 0
+			       ? nn_fail(err, NN_EFAIL,
+					 "its input is of one length, beside an input of rows of "
+					 "different length (?); one net has one of these")
+			       : 0;
+	lengths =
+		n == node->n_in && op->lengths ? op->lengths(node->attrs, in) : NN_LENGTHS_REFUSED;
+	*kept = lengths == NN_LENGTHS_KEPT;
+	if (lengths != NN_LENGTHS_REFUSED)
+		return 0;
+	return nn_fail(err, NN_EFAIL,
+		       n < node->n_in
+			       ? "joins rows of different length (?) with some of one length"
+			       : "cannot take rows of different length (?); rnn, lstm and gru "
+				 "can, and what takes each step by itself, and 'last' makes "
+				 "vectors of them");
 }
 
 static char *param_name(const char *prefix, const char *name, struct nn_error *err)
@@ -142,9 +180,11 @@ int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *att
 	struct nn_node node = { .op = op, .n_in = n_in, .line = line, .out = -1 };
 	struct nn_shape *shapes = nn_alloc((size_t)n_in, sizeof *shapes, err), out;
 	int first_param = program->n_params;
+	bool lengths;
 
 	if (!shapes || grow(&program->nodes, program->n_nodes, sizeof *program->nodes, err) ||
 	    fill_node(program, &node, attrs, in, shapes, err) ||
+	    follow_lengths(program, &node, shapes, &lengths, err) ||
 	    nn_ops[op]->infer(node.attrs, shapes, n_in, &out, err) ||
 	    add_params(program, &node, shapes, prefix, err))
 		goto fail;
@@ -152,6 +192,7 @@ int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *att
 	node.out = add_value(program, &out, err);
 	if (node.out < 0)
 		goto fail;
+	program->values[node.out].lengths = lengths;
 	nn_free(shapes);
 	program->nodes[program->n_nodes++] = node;
 	return node.out;

@@ -6,6 +6,7 @@
 
 struct nn_value {
 	struct nn_shape shape; /* of one row, language order */
+	bool lengths; /* each row has a length, steps of the first dimension; shape: the longest */
 };
 
 struct nn_program_param {
@@ -50,6 +51,8 @@ void nn_program_free(struct nn_program *program);
 /* A new input value; its number, or -1. */
 int nn_program_input(struct nn_program *program, const struct nn_shape *shape,
 		     struct nn_error *err);
+/* The input whose rows have lengths of their own, all others are of one shape; -1: there is none. */
+int nn_program_lengths(const struct nn_program *program);
 /*
  * Append a node: attrs is copied, the shape inferred, parameters described as "PREFIX.weight". The
  * output value, or -1.

@@ -128,8 +128,9 @@ const struct nn_op nn_op_recurrent = {
 	.name = "recurrent",
 	.attrs_size = sizeof(struct nn_recurrent),
 	.layout = NN_LAYOUT_PLAIN,
-	.flags = NN_OP_NEEDS_X | NN_OP_HAS_STATE,
+	.flags = NN_OP_NEEDS_X | NN_OP_HAS_STATE | NN_OP_READS_LENGTHS,
 	.step = recurrent_step,
+	.lengths = nn_op_inner_lengths,
 	.infer = recurrent_infer,
 	.params = recurrent_params,
 	.flops = recurrent_flops,
@@ -148,9 +149,18 @@ static int last_infer(const void *attrs, const struct nn_shape *in, int n_in, st
 	return 0;
 }
 
+static enum nn_lengths last_lengths(const void *attrs, const struct nn_shape *in)
+{
+	(void)attrs;
+	(void)in;
+	return NN_LENGTHS_ENDED;
+}
+
 const struct nn_op nn_op_last = {
 	.name = "last",
 	.layout = NN_LAYOUT_PLAIN,
+	.flags = NN_OP_READS_LENGTHS,
+	.lengths = last_lengths,
 	.infer = last_infer,
 	.flops = nn_op_no_flops,
 	.form = "ROWSxSTEPSxN",

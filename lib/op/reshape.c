@@ -37,11 +37,21 @@ static void reshape_read(struct nn_op_reader *r, struct nn_shape *in, void *attr
 	((struct nn_reshape *)attrs)->shape = nn_shape1(nn_shape_count(in));
 }
 
+/* Steps remain what they are where the first dimension does. */
+static enum nn_lengths reshape_lengths(const void *attrs, const struct nn_shape *in)
+{
+	const struct nn_reshape *reshape = attrs;
+
+	return reshape->shape.rank > 0 && reshape->shape.dim[0] == in->dim[0] ? NN_LENGTHS_KEPT
+									      : NN_LENGTHS_REFUSED;
+}
+
 const struct nn_op nn_op_reshape = {
 	.name = "reshape",
 	.attrs_size = sizeof(struct nn_reshape),
 	.layout = NN_LAYOUT_VIEW,
 	.role = NN_ROLE_RESHAPE,
+	.lengths = reshape_lengths,
 	.infer = reshape_infer,
 	.view = reshape_view,
 	.flops = nn_op_no_flops,

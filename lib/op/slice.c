@@ -68,10 +68,21 @@ static void slice_write(const void *attrs, struct nn_text *text)
 		nn_text_addf(text, ",%s", nn_shape_text(shape, &out));
 }
 
+/* Of each step by itself. */
+static enum nn_lengths slice_lengths(const void *attrs, const struct nn_shape *in)
+{
+	const struct nn_slice *slice = attrs;
+
+	return slice->begin[0] == 0 && slice->step[0] == 1 && slice->size[0] == in->dim[0]
+		       ? NN_LENGTHS_KEPT
+		       : NN_LENGTHS_REFUSED;
+}
+
 const struct nn_op nn_op_slice = {
 	.name = "slice",
 	.attrs_size = sizeof(struct nn_slice),
 	.layout = NN_LAYOUT_IMAGE,
+	.lengths = slice_lengths,
 	.infer = slice_infer,
 	.flops = nn_op_no_flops,
 	.form = "NxCxHxW,pad=P",

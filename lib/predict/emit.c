@@ -93,13 +93,18 @@ int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int outp
 		return nn_fail(err, NN_ENOMEM, "%zu rows of output exceed the address space",
 			       max_rows);
 	e->values = nn_alloc(n, nn_dtype_size(e->dtype), err);
+	if (model->program->values[line->value].lengths &&
+	    !(e->lengths = nn_alloc(max_rows, sizeof *e->lengths, err)))
+		return -1;
 	return e->values ? 0 : -1;
 }
 
 void nn_emitted_close(struct nn_emitted *e)
 {
 	nn_free(e->values);
+	nn_free(e->lengths);
 	e->values = NULL;
+	e->lengths = NULL;
 }
 
 /* Numbers back into the units of the training data: value * sd + mean, in the graph's dtype. */
@@ -119,12 +124,20 @@ static void unscale(const struct nn_emitted *e, const void *from, size_t n)
 	}
 }
 
+void nn_emitted_take_lengths(struct nn_emitted *e, const struct nn_session *session, size_t first,
+			     size_t rows)
+{
+	for (size_t r = 0; e->lengths && r < rows; r++)
+		e->lengths[r] = (uint32_t)nn_session_length(session, first + r);
+}
+
 void nn_emitted_take(struct nn_emitted *e, const struct nn_session *session, size_t first,
 		     size_t rows)
 {
 	size_t places = rows * e->positions, n = places * e->columns;
 	const void *raw = nn_session_raw(session, (size_t)e->output, first);
 
+	nn_emitted_take_lengths(e, session, first, rows);
 	if ((e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_VALUES) && e->bce)
 		e->host->sigmoid(raw, e->values, n);
 	else if (e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_TOP || e->threshold > 0)

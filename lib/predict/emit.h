@@ -24,6 +24,7 @@ struct nn_emitted {
 	struct nn_shape shape;     /* of a row in language order */
 	void *values;              /* real [rows][positions][columns] */
 	int output;
+	uint32_t *lengths; /* [max_rows] positions of each; NULL: all have as many */
 	bool bce;
 	double threshold; /* nn_emitted_set_threshold; 0: the likeliest class is best */
 };
@@ -47,6 +48,15 @@ void nn_emitted_take(struct nn_emitted *emitted, const struct nn_session *sessio
 void nn_emitted_put(struct nn_emitted *emitted, const void *values, size_t rows);
 /* What --emit=WORD may be, without a model. */
 int nn_emit_check(const char *word, struct nn_error *err);
+
+/* Positions that count, in a row. */
+static inline size_t nn_emitted_length(const struct nn_emitted *emitted, size_t row)
+{
+	return emitted->lengths ? emitted->lengths[row] : emitted->positions;
+}
+/* Those of a session's last run, as nn_emitted_take has them too. */
+void nn_emitted_take_lengths(struct nn_emitted *emitted, const struct nn_session *session,
+			     size_t first, size_t rows);
 
 double nn_emitted_value(const struct nn_emitted *emitted, size_t row, size_t position,
 			size_t column);

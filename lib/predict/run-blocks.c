@@ -58,6 +58,9 @@ int nn_run_alloc_block(const struct nn_run *r, struct nn_run_block *block, size_
 	if (nn_rows_weighs(r->rows) &&
 	    !(block->beside.weights = nn_alloc(max, sizeof *block->beside.weights, err)))
 		return -1;
+	if (nn_program_lengths(r->model->program) >= 0 &&
+	    !(block->beside.lengths = nn_alloc(max, sizeof *block->beside.lengths, err)))
+		return -1;
 	if (r->n_members > 1 && nn_run_alloc_why(block, err) < 0)
 		return -1;
 	return r->p->options.score ? alloc_targets(r, block, err) : 0;
@@ -74,6 +77,7 @@ void nn_run_free_block(const struct nn_run *r, struct nn_run_block *block)
 	nn_free(block->bad);
 	nn_run_free_why(block);
 	nn_free(block->beside.weights);
+	nn_free(block->beside.lengths);
 	nn_text_free(&block->kept);
 }
 

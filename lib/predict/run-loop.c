@@ -40,6 +40,8 @@ static int forward_member(struct nn_run *r, struct nn_run_member *m, const struc
 				(char *)b->block->inputs[m->first_input + i] + b->first * row,
 				dtype);
 	}
+	if (b->block->beside.lengths)
+		nn_session_set_lengths(m->session, 0, n, b->block->beside.lengths + b->first);
 	return nn_session_run(m->session, n, err);
 }
 

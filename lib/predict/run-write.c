@@ -24,6 +24,17 @@ static int find_output(const struct nn_run *r, const char *name, struct nn_error
 	return -1;
 }
 
+/* Is an answer as long as its row? Then lengths have to go with an array of them. */
+static bool has_lengths(const struct nn_run *r)
+{
+	const struct nn_program *program = r->model->program;
+
+	for (int o = 0; o < program->n_outputs; o++)
+		if (program->values[program->outputs[o].value].lengths)
+			return true;
+	return false;
+}
+
 static enum nn_to choose_format(const struct nn_run *r)
 {
 	if (r->p->options.to)
@@ -31,7 +42,7 @@ static enum nn_to choose_format(const struct nn_run *r)
 	if (nn_rows_lines(r->rows))
 		return NN_TO_JSONL;
 	if (nn_rows_suit_arrays(r->rows))
-		return NN_TO_NPY;
+		return has_lengths(r) ? NN_TO_NPZ : NN_TO_NPY;
 	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
 }
 
@@ -113,8 +124,8 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 	options.rows = r->rows;
 	if (nn_rows_kept(r->rows, 0) && check_kept(r, &options, err) < 0)
 		return -1;
-	options.pictures = (struct nn_pictures_options){ r->p->output, r->p->data, r->output,
-							options.total };
+	options.pictures =
+		(struct nn_pictures_options){ r->p->output, r->p->data, r->output, options.total };
 	if ((options.to == NN_TO_NPY || options.to >= NN_TO_NPZ) && r->output &&
 	    nn_output_binary(r->output, err) < 0)
 		return -1;
@@ -126,11 +137,13 @@ int nn_run_write(struct nn_run *r, const struct nn_run_batch *b, struct nn_error
 	if (b->first == 0)
 		nn_writer_keep(r->writer, b->block->kept.data);
 	for (size_t i = 0; i < r->n_emitted; i++)
-		if (r->ensemble)
+		if (r->ensemble) {
+			nn_emitted_take_lengths(&r->emitted[i], r->members[0].session, 0, b->n);
 			nn_emitted_put(&r->emitted[i],
 				       nn_ensemble_mean(r->ensemble, (size_t)r->emitted[i].output),
 				       b->n);
-		else
+		} else {
 			nn_emitted_take(&r->emitted[i], r->members[0].session, 0, b->n);
+		}
 	return nn_writer_rows(r->writer, b->n, b->block->bad + b->first, err);
 }

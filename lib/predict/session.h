@@ -43,6 +43,15 @@ void nn_session_lend(struct nn_session *session, size_t input, size_t n, const v
  * [][nn_session_input_size]; *channels_last: a sample C,H,W is expected H,W,C.
  */
 void *nn_session_place(struct nn_session *session, size_t input, size_t first, bool *channels_last);
+/*
+ * Of a model whose rows are of different length: steps of rows first .. first + n - 1, each from 1
+ * to nn_session_steps, for the next run. Rows of which nothing is said have as many as there may
+ * be. What lies behind a row's steps changes nothing.
+ */
+void nn_session_set_lengths(struct nn_session *session, size_t first, size_t n,
+			    const uint32_t *lengths);
+/* Those of the last run. */
+size_t nn_session_length(const struct nn_session *session, size_t row);
 /* Rows 0 .. n - 1 go through; of a part, through its nodes alone. */
 int nn_session_run(struct nn_session *session, size_t n, struct nn_error *err);
 /* Results until the next run: n rows as nn.h gives them. */

@@ -148,6 +148,8 @@ static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct
 		if (nn_batch_input(batch, i, 0, batch->n, &place, o->pool, err) < 0)
 			return -1;
 	}
+	if (batch->lengths)
+		nn_session_set_lengths(e->session, 0, batch->n, batch->lengths);
 	if (nn_session_run(e->session, batch->n, err) < 0 ||
 	    (e->weights && nn_batch_weights(batch, 0, batch->n, e->weights, err) < 0))
 		return -1;

@@ -40,7 +40,8 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 		out->share = o->weights[i];
 		out->row_weights = s->row_weights;
 		out->classes = nn_augment_classes(o->augment, o->dataset, (size_t)i);
-		out->masks = nn_augment_masks(o->augment, (size_t)i);
+		out->masks = nn_augment_masks(o->augment, (size_t)i) ||
+			     nn_dataset_target_steps(o->dataset, (size_t)i);
 		out->target_size = nn_augment_target_size(o->augment, o->dataset, (size_t)i);
 		out->schema = o->count && i == 0 ? o->target : NULL;
 		nn_graph_output(s->graph, i, &out->positions, &out->columns);

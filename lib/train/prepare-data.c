@@ -79,6 +79,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			in->name,    in->shaped,    in->shape,      in->vector,
 			in->columns, in->n_columns, in->categories, in->hash,
 			in->index,   in->crosses,   in->n_crosses,  in->hash ? 0 : in->least,
+			in->lengths,
 		};
 	}
 	for (size_t i = 0; i < n_out; i++) {

@@ -159,17 +159,26 @@ static void inputs_and_outputs(void)
 	refused("input 5x0, dense 3", "-m:1: input: a size of 5x0 is 0");
 	refused("input 5 5, dense 3", "-m:1: input: '5' is a second shape");
 	refused("input 5y, dense 3",
-		"-m:1: input: the shape must be numbers AxBxC, at most 8, not '5y'");
+		"-m:1: input: the shape must be numbers AxBxC, at most 8, not '5y'; "
+		"?xB are rows of any number of steps of B values");
 	refused("input 1x1x1x1x1x1x1x1x1, dense 3",
-		"-m:1: input: the shape must be numbers AxBxC, at most 8, not '1x1x1x1x1x1x1x1x1'");
+		"-m:1: input: the shape must be numbers AxBxC, at most 8, not "
+		"'1x1x1x1x1x1x1x1x1'; ?xB are rows of any number of steps of B values");
+	refused("input ?x1x1x1x1x1x1x1x1, dense 3",
+		"-m:1: input: the shape must be numbers AxBxC, at most 8, not "
+		"'?x1x1x1x1x1x1x1x1'; ?xB are rows of any number of steps of B values");
+	refused("input ?x2 max=1.5, last", "-m:1: input: max= must be a whole number from 1, not '1.5'");
+	refused("a: input ?x2, b: input ?x2, c: last from=a, d: last from=b, concat from=c+d",
+		"-m:2: input: a net has one input of rows of different length (?), this is the "
+		"second");
 	refused("input 2147483647x2147483647x2147483647, relu",
 		"-m:1: input: a shape of 2147483647x2147483647x2147483647 is too large");
 	refused("input column=a, relu",
 		"-m:1: input: unknown key 'column=', did you mean 'columns='?");
 	refused("input columns=a,a, relu", "-m:1: input: columns=: 'a' stands there twice");
 	refused("input pad=3, relu",
-		"-m:1: input: unknown key 'pad=' (the form is: input [AxBxC] [columns=COLUMN,...] "
-		"[hash=N] [cross=COLUMN+COLUMN,...] [index=yes])");
+		"-m:1: input: unknown key 'pad=' (the form is: input [AxBxC|?xB max=N] "
+		"[columns=COLUMN,...] [hash=N] [cross=COLUMN+COLUMN,...] [index=yes])");
 }
 
 static void branches(void)

@@ -88,7 +88,9 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 						      : nn_format_of(r->input, err);
 	if (!r->format || (targets && r->options.want_target && open_targets(r, targets, err) < 0))
 		return -1;
-	r->ops = r->format->rows ? r->format->rows : &nn_rows_whole;
+	r->ops = r->format->rows && nn_schema_lengths(r->schema) == r->schema->n_inputs
+			 ? r->format->rows
+			 : &nn_rows_whole;
 	if (r->ops->open(r, in_data, err) < 0)
 		return -1;
 	if (r->keep && !r->format->table)

@@ -6,7 +6,8 @@ static int open_whole(struct nn_rows *r, bool targets, struct nn_error *err)
 {
 	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
 				  .coding = r->coding,
-				  .dtype = r->dtype };
+				  .dtype = r->dtype,
+				  .target = r->target };
 
 	return nn_dataset_open_whole(&r->whole, r->input, r->format, targets, &known, err);
 }
@@ -18,6 +19,9 @@ static int put_row(struct nn_rows *r, struct nn_rows_out *out, uint64_t row, str
 	struct nn_source source = nn_dataset_source(r->whole);
 	struct nn_batch batch = nn_batch_of(&source, &row, 1);
 
+	if (source.ops->lengths && out->beside && out->beside->lengths &&
+	    source.ops->lengths(source.data, &row, 1, out->beside->lengths + out->n, err) < 0)
+		return -1;
 	for (size_t i = 0; i < r->schema->n_inputs; i++) {
 		struct nn_place place = {
 			.row_bytes = r->coding->inputs[i].size * nn_dtype_size(r->dtype),

@@ -191,6 +191,11 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	    !nn_schema_whole(nn_json_get(value, "index_base"), 0, 0, &rows))
 		return nn_fail(err, NN_EFORMAT, "index_base: expected 0");
 	input->zero_based = nn_json_get(value, "index_base") != NULL;
+	input->lengths = nn_json_get(value, "lengths") != NULL;
+	if (input->lengths &&
+	    (!nn_json_bool(nn_json_get(value, "lengths")) || columns || input->shape.rank == 0))
+		return nn_fail(err, NN_EFORMAT,
+			       "lengths: expected true, of an input with a shape and no columns");
 	if (separator && (nn_json_type(separator) != NN_JSON_STRING ||
 			  strlen(nn_json_string(separator, NULL)) != 1))
 		return nn_fail(err, NN_EFORMAT, "separator: expected one character");
@@ -274,6 +279,9 @@ static int parse_inputs(struct nn_schema *schema, const struct nn_json *j, struc
 	for (size_t i = 0; i < count(j); i++)
 		if (parse_input(nth(j, i), &schema->inputs[i], err) < 0)
 			return nn_json_type(j) == NN_JSON_ARRAY ? nn_fail_at(err, "[%zu]", i) : -1;
+	for (size_t i = nn_schema_lengths(schema) + 1; i < schema->n_inputs; i++)
+		if (schema->inputs[i].lengths)
+			return nn_fail(err, NN_EFORMAT, "[%zu]: a second input with lengths", i);
 	return 0;
 }
 

@@ -85,6 +85,15 @@ void nn_schema_free(struct nn_schema *schema)
 	nn_free(schema);
 }
 
+size_t nn_schema_lengths(const struct nn_schema *schema)
+{
+	size_t i = 0;
+
+	while (i < schema->n_inputs && !schema->inputs[i].lengths)
+		i++;
+	return i;
+}
+
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column)
 {
 	return column->category && !input->rows ? column->n_values : 1;
@@ -165,6 +174,8 @@ static void add_input(struct nn_text *json, const struct nn_input_schema *input)
 	}
 	if (input->zero_based)
 		nn_json_add_count(json, "index_base", 0);
+	if (input->lengths)
+		nn_json_add(json, "lengths", "true");
 	if (input->name)
 		nn_json_add_string(json, "name", input->name);
 	if (input->rows)

@@ -51,6 +51,7 @@ struct nn_characters {
 struct nn_input_schema {
 	char *name;                /* NULL: the only one */
 	struct nn_shape shape;     /* per row, language order */
+	bool lengths; /* rows are of different length: of shape the first dimension is the longest */
 	struct nn_column *columns; /* NULL: not a table */
 	size_t n_columns;
 	char separator;  /* of tables, where their first line does not tell it; else 0 */
@@ -102,6 +103,8 @@ struct nn_schema {
 };
 
 void nn_schema_free(struct nn_schema *schema);
+/* The input whose rows are of different length; n_inputs: there is none. */
+size_t nn_schema_lengths(const struct nn_schema *schema);
 /* Values that a column of an input becomes: 1, or one per category. */
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column);
 /*
@@ -109,7 +112,8 @@ size_t nn_column_width(const struct nn_input_schema *input, const struct nn_colu
  * -1: out of memory.
  *
  *   nn.input   {"columns":[COLUMN,...],"index_base":0,"name":...,"scale":...,"separator":...,
- *               "shape":[...]}, of a text {"characters":[BYTE,...],"rows":N,"shape":[...]}
+ *               "shape":[...]}, of a text {"characters":[BYTE,...],"rows":N,"shape":[...]};
+ *               "lengths":true where rows are of different length, "shape" that of the longest
  *   COLUMN     {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
  *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file
  *              had no names. With "rows":N columns are numbers of categories:

@@ -259,6 +259,9 @@ int nn_onnx_write(struct nn_output *output, const struct nn_onnx_model *model, s
 	struct nn_json *inputs = NULL, *targets = NULL;
 	int status = -1;
 
+	if (nn_program_lengths(e.program) >= 0)
+		return nn_fail(err, NN_EFAIL,
+			       "rows of different length (input ?) cannot be written as ONNX");
 	if (parse(model->input_json, &inputs, err) == 0 &&
 	    parse(model->target_json, &targets, err) == 0)
 		status = build(&e, inputs, targets, err);

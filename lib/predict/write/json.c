@@ -62,7 +62,7 @@ static void json_places(struct nn_writer *w, const struct nn_emitted *e, size_t 
 	size_t width = e->shape.rank == 3 ? e->shape.dim[2] : e->positions;
 
 	nn_text_add(&w->text, "[");
-	for (size_t p = 0; p < e->positions; p++) {
+	for (size_t p = 0; p < nn_emitted_length(e, row); p++) {
 		if (p)
 			nn_text_add(&w->text, ",");
 		if (e->shape.rank == 3 && p % width == 0)

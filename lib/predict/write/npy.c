@@ -58,11 +58,11 @@ FILE *nn_write_spool(struct nn_error *err)
 
 int nn_write_npy_check(const struct nn_emitted *e, struct nn_error *err)
 {
-	return e->emit != NN_EMIT_TOP
-		       ? 0
-		       : nn_fail(err, NN_EUSAGE,
-				 "--emit=top: an .npy array has no labels; use --to=csv, --to=tsv or "
-				 "--to=jsonl");
+	return e->emit != NN_EMIT_TOP ? 0
+				      : nn_fail(err, NN_EUSAGE,
+						"--emit=top: an .npy array has no labels; use "
+						"--to=csv, --to=tsv or "
+						"--to=jsonl");
 }
 
 int nn_write_npy_header(struct nn_writer *w, struct nn_error *err)
@@ -105,21 +105,22 @@ int64_t nn_write_class_value(const struct nn_emitted *e, size_t c)
 	return (int64_t)c;
 }
 
-/* One row in language order: channels first for pictures. */
+/* One row in language order: channels first for pictures; -1 or NaN behind its length. */
 void nn_write_npy_row(const struct nn_emitted *e, void *to, size_t row, bool bad)
 {
 	bool image = e->shape.rank == 3;
 
 	for (size_t p = 0; p < e->positions; p++) {
+		bool none = bad || p >= nn_emitted_length(e, row);
+
 		if (e->emit == NN_EMIT_CLASS) {
 			((int64_t *)to)[p] =
-				bad ? -1 : nn_write_class_value(e, nn_emitted_best(e, row, p));
+				none ? -1 : nn_write_class_value(e, nn_emitted_best(e, row, p));
 			continue;
 		}
 		for (size_t c = 0; c < e->columns; c++)
-			nn_real_put(e->dtype, to,
-				    image ? c * e->positions + p : p * e->columns + c,
-				    bad ? NAN : nn_emitted_value(e, row, p, c));
+			nn_real_put(e->dtype, to, image ? c * e->positions + p : p * e->columns + c,
+				    none ? NAN : nn_emitted_value(e, row, p, c));
 	}
 }
 

@@ -1,4 +1,5 @@
-/* .npz: an array for each output under its name; rows are spooled, as their number stands in front of them. */
+/* .npz: an array for each output under its name; rows are spooled, as their number stands in front
+ * of them. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -6,6 +7,14 @@
 #include "base/memory.h"
 #include "file/npz.h"
 #include "predict/write/write-inside.h"
+
+static const struct nn_emitted *with_lengths(const struct nn_writer *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->e[i].lengths)
+			return &w->e[i];
+	return NULL;
+}
 
 int nn_write_npz_header(struct nn_writer *w, struct nn_error *err)
 {
@@ -19,7 +28,26 @@ int nn_write_npz_header(struct nn_writer *w, struct nn_error *err)
 	return 0;
 }
 
-int nn_write_npz_rows(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err)
+/* Steps of each row, 0 of a bad one, of the outputs that have them. */
+static int add_lengths(struct nn_writer *w, size_t rows, const char *const *bad,
+		       struct nn_error *err)
+{
+	const struct nn_emitted *e = with_lengths(w);
+	size_t before = w->rows_since_end - rows;
+	int64_t *to;
+
+	if (!e)
+		return 0;
+	if (nn_block_reserve(&w->lengths, w->rows_since_end * sizeof *to + 1, err) < 0)
+		return -1;
+	to = (int64_t *)(void *)w->lengths.data + before;
+	for (size_t r = 0; r < rows; r++)
+		to[r] = bad && bad[r] ? 0 : (int64_t)nn_emitted_length(e, r);
+	return 0;
+}
+
+int nn_write_npz_rows(struct nn_writer *w, size_t rows, const char *const *bad,
+		      struct nn_error *err)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		const struct nn_emitted *e = &w->e[i];
@@ -32,14 +60,14 @@ int nn_write_npz_rows(struct nn_writer *w, size_t rows, const char *const *bad, 
 		}
 	}
 	w->rows_since_end += rows;
-	return 0;
+	return add_lengths(w, rows, bad, err);
 }
 
 /* Several arrays of the input are one. */
 int nn_write_npz_close(struct nn_writer *w, struct nn_error *err)
 {
-	struct nn_st_tensor *tensors = nn_alloc(w->n, sizeof *tensors, err);
-	size_t rows = w->rows_since_end;
+	struct nn_st_tensor *tensors = nn_alloc(w->n + 1, sizeof *tensors, err);
+	size_t rows = w->rows_since_end, n = w->n;
 	int status = tensors ? 0 : -1;
 
 	for (size_t i = 0; status == 0 && i < w->n; i++) {
@@ -47,9 +75,9 @@ int nn_write_npz_close(struct nn_writer *w, struct nn_error *err)
 		const struct nn_emitted *e = &w->e[i];
 
 		s->bytes = rows * nn_write_npy_values(e) * nn_dtype_size(nn_write_npy_dtype(e));
-		tensors[i] = (struct nn_st_tensor){ e->name ? e->name : "output",
-						    nn_write_npy_dtype(e),
-						    nn_write_npy_shape(e, rows), "" };
+		tensors[i] =
+			(struct nn_st_tensor){ e->name ? e->name : "output", nn_write_npy_dtype(e),
+					       nn_write_npy_shape(e, rows), "" };
 		if (fflush(s->rows) != 0)
 			status = nn_fail_errno(err, NN_EFAIL, "temporary file");
 		else if (s->bytes > 0 && (s->map = mmap(NULL, s->bytes, PROT_READ, MAP_PRIVATE,
@@ -58,8 +86,11 @@ int nn_write_npz_close(struct nn_writer *w, struct nn_error *err)
 		else if (s->bytes > 0)
 			tensors[i].data = s->map;
 	}
+	if (status == 0 && with_lengths(w))
+		tensors[n++] = (struct nn_st_tensor){ "lengths", NN_I64, nn_shape1(rows),
+						      rows ? w->lengths.data : (const void *)"" };
 	if (status == 0)
-		status = nn_npz_write(w->output, tensors, w->n, err);
+		status = nn_npz_write(w->output, tensors, n, err);
 	nn_free(tensors);
 	return status;
 }
@@ -76,4 +107,5 @@ void nn_write_npz_free(struct nn_writer *w)
 		nn_free(s->row);
 	}
 	nn_free(w->spools);
+	nn_block_free(&w->lengths);
 }

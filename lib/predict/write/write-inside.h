@@ -23,6 +23,7 @@ struct nn_writer {
 	uint64_t rows_since_end;
 	bool ended; /* an array was completed */
 	struct nn_writer_spool *spools; /* [n] of .npz */
+	struct nn_block lengths;        /* int64_t of its rows, where an output has them */
 	struct nn_writer_png *png;
 };
 

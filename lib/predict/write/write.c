@@ -75,7 +75,7 @@ static void count_not_finite(struct nn_writer *w, size_t rows, const char *const
 		bool finite = true;
 
 		for (size_t i = 0; i < w->n && !(bad && bad[r]); i++)
-			for (size_t k = 0; k < w->e[i].positions * w->e[i].columns && finite; k++)
+			for (size_t k = 0; k < nn_emitted_length(&w->e[i], r) * w->e[i].columns && finite; k++)
 				finite = isfinite(nn_emitted_value(&w->e[i], r, 0, k));
 		w->not_finite += !finite;
 	}

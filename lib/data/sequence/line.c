@@ -1,0 +1,287 @@
+/*
+ * A line is an object: its member x (or of the input's name) is a list of steps, each a list of
+ * values; members with targets hold one number or string, or a list of them.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/sequence/line.h"
+
+#define MOST_KEYS 1024
+#define DEPTH 64
+
+/* ---- opening ---- */
+
+static const char *target_name(const struct nn_dataset *ds, const struct nn_reading *reading,
+			       size_t i)
+{
+	const struct nn_target_schema *schema = &ds->schema->targets[i];
+
+	if (reading->want && !ds->fixed && reading->want->targets[i].columns)
+		return reading->want->targets[i].columns;
+	if (ds->schema->n_targets == 1 && ds->rules.target)
+		return ds->rules.target;
+	if (schema->columns && schema->n_columns == 1 && schema->columns[0])
+		return schema->columns[0];
+	return ds->schema->n_targets > 1 && schema->name ? schema->name : "y";
+}
+
+static int open_target(struct nn_line_reader *l, const struct nn_reading *reading, size_t i,
+		       struct nn_error *err)
+{
+	struct nn_words *labels = l->ds->coding->targets[i].labels;
+	struct nn_line_target *t = &l->targets[i];
+
+	t->name = nn_strdup(target_name(l->ds, reading, i), err);
+	t->by_step = true;
+	t->known = labels != NULL;
+	t->grow = !l->ds->coding->targets[i].fixed;
+	t->words = labels && !nn_words_integers(labels) ? labels : NULL;
+	return t->name ? 0 : -1;
+}
+
+int nn_line_reader_open(struct nn_line_reader *l, struct nn_dataset *ds, struct nn_input *input,
+			const struct nn_reading *reading, struct nn_error *err)
+{
+	*l = (struct nn_line_reader){ .ds = ds,
+				      .file = nn_input_name(input),
+				      .csv = { .input = input, .line = 1 } };
+	l->input = "x";
+	if (ds->schema->n_inputs > 1)
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: JSON lines give rows of different length to models of one input, "
+			"this one has %zu; an .npz does for all",
+			l->file, ds->schema->n_inputs);
+	if (!(l->keys = nn_pull_keys_new(MOST_KEYS, err)))
+		return -1;
+	if (!reading->targets)
+		return 0;
+	l->targets = nn_alloc(ds->schema->n_targets, sizeof *l->targets, err);
+	if (!l->targets)
+		return -1;
+	l->n_targets = ds->schema->n_targets;
+	for (size_t i = 0; i < l->n_targets; i++)
+		if (open_target(l, reading, i, err) < 0)
+			return -1;
+	return 0;
+}
+
+void nn_line_reader_close(struct nn_line_reader *l)
+{
+	for (size_t i = 0; i < l->n_targets; i++) {
+		nn_free(l->targets[i].name);
+		nn_block_free(&l->targets[i].values);
+	}
+	nn_free(l->targets);
+	nn_pull_keys_free(l->keys);
+	nn_block_free(&l->text);
+}
+
+/* ---- targets ---- */
+
+static int add_value(struct nn_line_target *t, double value, struct nn_error *err)
+{
+	size_t n = t->n + 1;
+
+	if (n * sizeof value > t->values.room &&
+	    nn_block_reserve(&t->values, (n + n / 4) * sizeof value, err) < 0)
+		return -1;
+	((double *)t->values.data)[t->n++] = value;
+	t->row++;
+	return 0;
+}
+
+static int wrong_kind(const struct nn_line_target *t, struct nn_pull *p, const char *found)
+{
+	return nn_pull_fail(p, "%.60s: found %s, expected %s", t->name, found,
+			    t->known && t->words ? "a string"
+			    : t->known           ? "a number"
+						 : "a number or a string");
+}
+
+static int add_word(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
+		    struct nn_error *err)
+{
+	int32_t id;
+
+	if (t->known && !t->words)
+		return wrong_kind(t, p, "a string");
+	t->known = true;
+	if (!t->words && !(t->words = nn_coding_words(l->ds->coding, false, err)))
+		return -1;
+	id = nn_words_find(t->words, p->text, p->length);
+	if (id < 0 && t->grow && (id = nn_words_add(t->words, p->text, p->length, err)) < 0)
+		return -1;
+	if (id < 0) {
+		nn_unseen_add(&((struct nn_dataset *)l->ds)->unseen, p->text, p->length);
+		if (!l->ds->lenient)
+			return nn_pull_fail(p,
+					    "%.60s: a label that is not among those of the start "
+					    "model",
+					    t->name);
+	}
+	return add_value(t, id, err);
+}
+
+static int add_number(struct nn_line_target *t, const struct nn_csv *csv, struct nn_pull *p,
+		      struct nn_error *err)
+{
+	double value;
+
+	if (t->known && t->words)
+		return wrong_kind(t, p, "a number");
+	t->known = true;
+	if (!nn_pull_f64(p, &value))
+		return nn_pull_fail(p, "%.60s: a number beyond f64", t->name);
+	if (!t->point_line)
+		for (size_t i = 0; i < p->length && !t->point_line; i++)
+			if (strchr(".eE", p->text[i]))
+				t->point_line = csv->line;
+	return add_value(t, value, err);
+}
+
+static int read_value(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
+		      enum nn_pull_kind kind, struct nn_error *err)
+{
+	switch (kind) {
+	case NN_PULL_BAD:
+		return -1;
+	case NN_PULL_STRING:
+		return add_word(l, t, p, err);
+	case NN_PULL_NUMBER:
+		return add_number(t, &l->csv, p, err);
+	default:
+		return wrong_kind(t, p, kind == NN_PULL_NULL ? "null" : "something else");
+	}
+}
+
+static int read_target(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
+		       bool first, struct nn_error *err)
+{
+	enum nn_pull_kind kind = nn_pull_next(p);
+	bool list = kind == NN_PULL_ARRAY;
+
+	if (!first && list != t->list)
+		return nn_pull_fail(p, "%.60s: is %s list, those of rows before are %s", t->name,
+				    list ? "a" : "no", list ? "none" : "lists");
+	t->list = list;
+	if (!list)
+		return read_value(l, t, p, kind, err);
+	while ((kind = nn_pull_next(p)) != NN_PULL_ARRAY_END)
+		if (read_value(l, t, p, kind, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- steps ---- */
+
+static int wrong_steps(const struct nn_line_reader *l, struct nn_pull *p,
+		       const struct nn_pull_dims *dims)
+{
+	const struct nn_shape *shape = &l->ds->schema->inputs[0].shape;
+	struct nn_shape found = { 0 };
+	char text[NN_SHAPE_TEXT], wanted[NN_SHAPE_TEXT];
+
+	for (unsigned d = 0; d < dims->rank && d < NN_MAX_RANK; d++)
+		found.dim[found.rank++] = dims->size[d];
+	nn_shape_text(wanted, shape);
+	return nn_pull_fail(p, "%s: lists are %s, the input line says ?%s", l->input,
+			    dims->rank ? nn_shape_text(text, &found) : "a number",
+			    wanted + strcspn(wanted, "x"));
+}
+
+static int read_steps(struct nn_line_reader *l, struct nn_pull *p, struct nn_block *values,
+		      size_t at, size_t most, struct nn_error *err)
+{
+	const struct nn_shape *shape = &l->ds->schema->inputs[0].shape;
+	size_t real = nn_dtype_size(l->ds->dtype), need = (at + most) * real;
+	struct nn_pull_dims dims;
+	bool same;
+
+	if (need > values->room && nn_block_reserve(values, need + need / 4, err) < 0)
+		return -1;
+	if (l->ds->dtype == NN_F64 ? nn_pull_f64s(p, (double *)values->data + at, most, &dims) < 0
+				   : nn_pull_f32s(p, (float *)values->data + at, most, &dims) < 0)
+		return -1;
+	same = dims.rank == (unsigned)shape->rank || (dims.rank == 1 && dims.size[0] == 0);
+	for (int d = 1; same && dims.size[0] && d < shape->rank; d++)
+		same = dims.size[d] == shape->dim[d];
+	if (!same)
+		return wrong_steps(l, p, &dims);
+	l->length = dims.size[0];
+	return 0;
+}
+
+/* ---- a line ---- */
+
+static int read_member(struct nn_line_reader *l, struct nn_pull *p, struct nn_block *values,
+		       size_t at, bool *found, struct nn_error *err)
+{
+	if (nn_pull_is(p, l->input)) {
+		*found = true;
+		return read_steps(l, p, values, at, l->text.room / 2 + 1, err);
+	}
+	for (size_t i = 0; i < l->n_targets; i++)
+		if (nn_pull_is(p, l->targets[i].name))
+			return read_target(l, &l->targets[i], p, l->ds->rows == 0, err);
+	return nn_pull_skip(p);
+}
+
+static int read_object(struct nn_line_reader *l, struct nn_pull *p, struct nn_block *values,
+		       size_t at, struct nn_error *err)
+{
+	enum nn_pull_kind kind = nn_pull_next(p);
+	bool found = false;
+
+	if (kind != NN_PULL_OBJECT)
+		return kind == NN_PULL_BAD ? -1 : nn_pull_fail(p, "expected an object");
+	while ((kind = nn_pull_next(p)) == NN_PULL_KEY)
+		if (read_member(l, p, values, at, &found, err) < 0)
+			return -1;
+	if (kind == NN_PULL_BAD || nn_pull_next(p) != NN_PULL_END)
+		return -1;
+	return found ? 0
+		     : nn_fail(err, NN_EFORMAT, "has no member \"%s\" with the steps of the row",
+			       l->input);
+}
+
+/* Targets of the row are one, as many as steps, or as many as in the first row. */
+static int check_target(struct nn_line_reader *l, struct nn_line_target *t, struct nn_error *err)
+{
+	if (t->row == 0)
+		return nn_fail(err, NN_EFORMAT, "has no target \"%.60s\"%s", t->name,
+			       l->n_targets == 1 ? "; --target=NAME says where it is" : "");
+	if (l->ds->rows == 0)
+		t->width = t->row;
+	else if (t->width != t->row)
+		t->width = SIZE_MAX;
+	t->by_step &= t->list && t->row == l->length;
+	if (t->by_step || t->width != SIZE_MAX)
+		return 0;
+	return nn_fail(err, NN_EFORMAT, "%.60s: has %zu values, the row %zu steps", t->name, t->row,
+		       l->length);
+}
+
+int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_t at,
+			struct nn_error *err)
+{
+	struct nn_record record;
+	struct nn_pull p;
+	int status = nn_lines_next(&l->csv, &record, err);
+
+	if (status <= 0)
+		return status;
+	if (nn_block_reserve(&l->text, record.length + 1, err) < 0)
+		return -1;
+	memcpy(l->text.data, record.text, record.length);
+	for (size_t i = 0; i < l->n_targets; i++)
+		l->targets[i].row = 0;
+	nn_pull_begin(&p, l->text.data, record.length, DEPTH, false, err);
+	nn_pull_once(&p, l->keys);
+	status = read_object(l, &p, values, at, err);
+	for (size_t i = 0; status == 0 && i < l->n_targets; i++)
+		status = check_target(l, &l->targets[i], err);
+	return status < 0 ? nn_fail_at(err, "%s:%" PRIu64, l->file, record.line) : 1;
+}

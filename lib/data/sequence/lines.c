@@ -1,0 +1,124 @@
+/* JSON lines of rows of different length, whole: steps one after another, and their targets. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/sequence/line.h"
+
+/* The one column of the target, by the name of its member. */
+static int name_column(struct nn_target_schema *schema, const char *name, struct nn_error *err)
+{
+	schema->columns = nn_alloc(1, sizeof *schema->columns, err);
+	schema->positions = nn_alloc(1, sizeof *schema->positions, err);
+	if (!schema->columns || !schema->positions)
+		return -1;
+	schema->n_columns = 1;
+	schema->columns[0] = nn_strdup(name, err);
+	return schema->columns[0] ? 0 : -1;
+}
+
+/* Lists of numbers, as many in each row. */
+static int set_numbers(struct nn_dataset *ds, const char *file, size_t i,
+		       const struct nn_want_target *want, struct nn_line_target *t,
+		       struct nn_error *err)
+{
+	struct nn_raw_target raw = { .place = file, .rows = ds->rows };
+
+	if (t->width == SIZE_MAX || t->words)
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: %.60s: lists of %s are classes of steps, as many as the row has", file,
+			t->name, t->words ? "strings" : "different length");
+	raw.array = (struct nn_array){ .dtype = NN_F64,
+				       .shape = nn_shape2(ds->rows, t->width),
+				       .data = t->values.data };
+	return nn_dataset_set_target(ds, i, want, &raw, err);
+}
+
+static int set_classes(struct nn_dataset *ds, const char *file, size_t i,
+		       const struct nn_want_target *want, struct nn_line_target *t,
+		       struct nn_error *err)
+{
+	struct nn_table_column column = { .name = t->name,
+					  .cell = t->words ? NN_CELL_WORD : NN_CELL_NUMBER,
+					  .words = t->words,
+					  .point_line = t->point_line };
+	const struct nn_table_column *columns[] = { &column };
+	struct nn_want_target classes = { 0 };
+	const struct nn_raw_target raw = { .place = file,
+					   .from_table = true,
+					   .values = t->values.data,
+					   .stride = 1,
+					   .columns = columns,
+					   .n_columns = 1,
+					   .rows = t->n };
+
+	if (want && name_column(&ds->schema->targets[i], t->name, err) < 0)
+		return -1;
+	if (want && t->list) { /* of steps, which are never numbers */
+		classes = *want;
+		classes.classes = true;
+		want = &classes;
+	}
+	if (nn_dataset_set_target(ds, i, want, &raw, err) < 0)
+		return -1;
+	if (t->list)
+		nn_sequences_by_step(ds, i);
+	return 0;
+}
+
+static int set_target(struct nn_dataset *ds, const char *file, size_t i,
+		      const struct nn_want_target *want, struct nn_line_target *t,
+		      struct nn_error *err)
+{
+	bool numbers = want ? want->numbers || t->point_line : !ds->schema->targets[i].labels;
+
+	if (t->list && (!t->by_step || numbers))
+		return set_numbers(ds, file, i, want, t, err);
+	return set_classes(ds, file, i, want, t, err);
+}
+
+static int read_rows(struct nn_dataset *ds, struct nn_line_reader *l, struct nn_error *err)
+{
+	struct nn_block *values = &ds->inputs[0].array.block;
+	size_t step = nn_sequences_step(ds), at = 0;
+	int status;
+
+	while ((status = nn_line_reader_next(l, values, at, err)) == 1) {
+		if (nn_sequences_add(ds, l->file, l->length, err) < 0)
+			return -1;
+		at += l->length * step;
+	}
+	return status;
+}
+
+static int take_values(struct nn_dataset *ds, const char *file, const struct nn_want_input *want,
+		       struct nn_error *err)
+{
+	struct nn_data_input *input = &ds->inputs[0];
+
+	input->array.data = input->array.block.data;
+	input->array.dtype = ds->dtype;
+	input->source = (struct nn_row_block){ input->array.data, ds->dtype, nn_sequences_step(ds),
+					       NULL, false };
+	return nn_sequences_take_categories(ds, file, want, err);
+}
+
+int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,
+			    const struct nn_reading *reading, struct nn_error *err)
+{
+	const struct nn_want *want = ds->fixed ? NULL : reading->want;
+	struct nn_line_reader l;
+	int status = nn_line_reader_open(&l, ds, input, reading, err);
+
+	if (status == 0)
+		status = read_rows(ds, &l, err);
+	if (status == 0)
+		status = nn_sequences_close(ds, l.file, err);
+	if (status == 0)
+		status = take_values(ds, l.file, want ? &want->inputs[0] : NULL, err);
+	for (size_t i = 0; status == 0 && i < l.n_targets; i++)
+		status = set_target(ds, l.file, i, want ? &want->targets[i] : NULL, &l.targets[i],
+				    err);
+	nn_line_reader_close(&l);
+	return status;
+}
