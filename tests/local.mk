@@ -331,6 +331,7 @@ CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats 
 	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats tests/cli/train-recompute.bats tests/cli/train-tensorboard.bats \
 	tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/cli/same-ranks.bats tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
+CHECK_TESTS += tests/cli/train-offload.bats
 VALGRIND_TESTS += tests/lib/train
 check_PROGRAMS += tests/lib/train-saver
 tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h

@@ -77,6 +77,7 @@ static int plan(struct binding *n, const struct nn_program *program,
 	if (prepare(&n->bound, program, options, err) ||
 	    nn_steps_make(&n->steps, &n->after, &n->bound, options, err) ||
 	    (options->recompute && nn_steps_recompute(&n->steps, &n->bound, options, err)) ||
+	    (options->offload && nn_steps_offload(&n->steps, &n->bound, options, err)) ||
 	    nn_sharded_steps(&n->steps, &n->after, &n->bound, options, err))
 		return -1;
 	return nn_memory_plan_make(&n->plan, &n->bound, options, &n->steps, &n->after, err);
@@ -109,6 +110,7 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	for (int i = 0; i < n.bound.n_nodes && result == 0 && n.bound.again; i++)
 		if (n.bound.again[i])
 			n.plan.memory.again_flops += nn_bound_flops(&n.bound.nodes[i]);
+	n.plan.memory.spilled = (options->slots ? options->slots : 1) * n.bound.spilled_bytes;
 	if (result == 0 && options->device->remote)
 		n.plan.memory.canonical = nn_bound_canonical(&n.bound);
 	*memory = n.plan.memory;
@@ -116,8 +118,8 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	return result;
 }
 
-int nn_graph_recomputed(const struct nn_program *program, const struct nn_graph_options *options,
-			bool *lines, int n_lines, struct nn_error *err)
+int nn_graph_relieved(const struct nn_program *program, const struct nn_graph_options *options,
+		      struct nn_relief *lines, int n_lines, struct nn_error *err)
 {
 	struct binding n;
 	int result = plan(&n, program, options, err);
@@ -126,7 +128,13 @@ int nn_graph_recomputed(const struct nn_program *program, const struct nn_graph_
 		int line = n.bound.nodes[i].line;
 
 		if (n.bound.again[i] && line >= 0 && line < n_lines)
-			lines[line] = true;
+			lines[line].recomputed = true;
+	}
+	for (int i = 0; i < n.bound.n_spilled; i++) {
+		int line = n.bound.nodes[n.bound.spilled[i].node].line;
+
+		if (line >= 0 && line < n_lines)
+			lines[line].offloaded = true;
 	}
 	binding_fini(&n);
 	return result;
@@ -196,7 +204,8 @@ static int bind(struct nn_graph *g, const struct nn_program *program,
 	n.bound = (struct nn_bound){ 0 };
 	n.plan = (struct nn_memory_plan){ 0 };
 	if (status == 0 &&
-	    (nn_queue_open(&g->bound.queue, options->device, err) || take_memory(g, err) ||
+	    (nn_queue_open(&g->bound.queue, options->device, err) ||
+	     nn_graph_open_spill(g, options->offload_folder, err) || take_memory(g, err) ||
 	     nn_graph_take_canonical(g, err) || nn_graph_take_mirrors(g, err) ||
 	     nn_graph_take_lists(g, err) || nn_graph_take_calls(g, options->seed, err) ||
 	     nn_graph_take_steps(g, &n.steps, &n.after, err)))
@@ -239,6 +248,7 @@ void nn_graph_free(struct nn_graph *graph)
 		return;
 	queue = graph->bound.queue;
 	nn_queue_wait(queue, NULL);
+	nn_spill_close(graph->spill);
 	give(&graph->bound, graph->memory);
 	if (graph->weights && !graph->share && !graph->given)
 		give(&graph->bound, graph->weights);

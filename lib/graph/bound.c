@@ -67,4 +67,5 @@ void nn_bound_fini(struct nn_bound *b)
 	nn_free(b->place);
 	nn_free(b->table_params);
 	nn_free(b->again);
+	nn_free(b->spilled);
 }

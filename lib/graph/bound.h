@@ -55,6 +55,18 @@ struct nn_bound_param {
 	size_t offset;
 };
 
+/* What lies in a file between forward and backward. */
+struct nn_spilled {
+	bool saved;              /* what a node saves; else a value */
+	int index;               /* a node; a root */
+	int node;                /* that made it */
+	size_t bytes, row_bytes; /* of all rows; of one, 0: they are not one after the other */
+	size_t at;               /* in the file, in the part of a slot */
+	/* the last step forward that uses it, the first one backward, before there are any for it
+	 */
+	int last, first;
+};
+
 struct nn_bound {
 	const struct nn_program *program;
 	const struct nn_device *device;
@@ -74,7 +86,11 @@ struct nn_bound {
 	int *place;                    /* [program->n_params]: bound parameter, or -1 */
 	size_t block, tables, buffers; /* elements */
 	int *table_params, n_tables;   /* bound parameters that are tables */
-	bool *again;                   /* [n_nodes]: computed again in backward; NULL: none is */
+	/* [n_nodes]: computed again in backward; NULL: none is, and nothing lies elsewhere there */
+	bool *again;
+	struct nn_spilled *spilled;
+	int n_spilled;
+	size_t spilled_bytes; /* of a slot's part of the file */
 };
 
 /* lower.c: nodes with their layouts, permutes inserted, dropout gone at prediction. */

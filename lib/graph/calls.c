@@ -54,7 +54,7 @@ static void fill_again(const struct nn_graph *graph, int n, void ***pointers)
 	*call = graph->calls[n];
 	if (at != NN_NOWHERE)
 		call->y = nn_graph_at(graph, at);
-	if (b->again[n])
+	if (plan->saved[b->n_nodes + n] != NN_NOWHERE)
 		call->saved = nn_graph_at(graph, plan->saved[b->n_nodes + n]);
 	for (int k = 0; k < node->n_in; k++) {
 		at = plan->again[nn_bound_root(b, node->in[k])];
@@ -195,7 +195,7 @@ static int take_list(struct nn_graph *graph, const struct nn_steps *steps, int f
 		if (!step->fill)
 			continue;
 		made->event = step->event;
-		made->statistics = graph->statistics[step->node];
+		made->statistics = step->node < 0 ? 0 : graph->statistics[step->node];
 		list->n += 1;
 		if (step->fill(graph, step, made, err))
 			return -1;

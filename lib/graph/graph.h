@@ -74,6 +74,13 @@ struct nn_graph_options {
 	 */
 	size_t recompute;
 	/*
+	 * The same with values that are written to a file after forward and read back in backward,
+	 * of what is left then. The file has no name and lies in the folder, NULL: TMPDIR or
+	 * /var/tmp. nn_graph_check says whether it could be written and read.
+	 */
+	size_t offload;
+	const char *offload_folder;
+	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must
 	 * live longer. Of a training graph too: then batchnorm is not folded, and what is predicted
 	 * is what the weights are at that moment.
@@ -119,12 +126,21 @@ struct nn_graph_memory {
 	size_t statistics;     /* of a group, the caller's */
 	size_t canonical;      /* room for a parameter, of a device with memory of its own alone */
 	uint64_t again_flops;  /* of one row: computed again in backward */
+	size_t spilled;        /* bytes of the file of what is offloaded */
 };
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);
-/* lines[i] = true: outputs of canonical line i are dropped and computed again; n of them. */
-int nn_graph_recomputed(const struct nn_program *program, const struct nn_graph_options *options,
-			bool *lines, int n, struct nn_error *err);
+#define NN_SPILL_PIECE ((size_t)1 << 20) /* of host memory, through which a device's goes there */
+/* Where the file of what is offloaded lies: the folder, or if that is NULL the usual one. */
+const char *nn_offload_folder(const char *folder);
+/* What is done with outputs of a canonical line between forward and backward. */
+struct nn_relief {
+	bool recomputed; /* dropped, and computed again */
+	bool offloaded;  /* written to a file, and read back */
+};
+/* lines[i] of canonical line i, n of them; what is so is set to true. */
+int nn_graph_relieved(const struct nn_program *program, const struct nn_graph_options *options,
+		      struct nn_relief *lines, int n, struct nn_error *err);
 
 /*
  * Parameters in program order, canonical layout, the graph's dtype. load folds and packs; save only
@@ -273,6 +289,11 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
  */
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
 		       void (*ready)(void *arg, int param), void *arg);
+/*
+ * -1: the file of what is offloaded could not be written or read, and forward and backward ended
+ * there: nothing of that step may be used.
+ */
+int nn_graph_check(const struct nn_graph *graph, struct nn_error *err);
 /*
  * The same of a whole batch in one span, and its update at once, on the host's memory: `update` is
  * that of the whole block, without gradients, which need not be there afterwards. What is derived

@@ -2,6 +2,7 @@
 #ifndef NN_GRAPH_INSTANCE_H
 #define NN_GRAPH_INSTANCE_H
 
+#include "graph/offload/spill.h"
 #include "graph/plan.h"
 
 struct nn_step_list {
@@ -67,6 +68,7 @@ struct nn_graph {
 	struct nn_graph_updates updated;
 	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
 	struct nn_graph_host host;
+	struct nn_spill *spill; /* what is written and read back; NULL: nothing is */
 };
 
 /* What lies at an offset of the plan, in the slot in use. */
@@ -99,6 +101,23 @@ static inline struct nn_call *nn_graph_call(const struct nn_graph *graph,
  */
 int nn_steps_recompute(struct nn_steps *steps, struct nn_bound *bound,
 		       const struct nn_graph_options *options, struct nn_error *err);
+/*
+ * offload/offload.c: choose what is written to a file between forward and backward
+ * (bound->spilled), and put steps that write and read it into the list; open that file.
+ */
+int nn_steps_offload(struct nn_steps *steps, struct nn_bound *bound,
+		     const struct nn_graph_options *options, struct nn_error *err);
+int nn_graph_open_spill(struct nn_graph *graph, const char *folder, struct nn_error *err);
+/*
+ * peak.c: the most bytes that live at once, as if nothing lay in another's place;
+ * value_bytes [n_values], by root. try: of a copy of the list that `pass` has changed.
+ */
+int nn_steps_peak(const struct nn_steps *steps, const struct nn_bound *bound,
+		  const double *value_bytes, double *most, struct nn_error *err);
+int nn_steps_try(const struct nn_steps *steps,
+		 int (*pass)(void *arg, struct nn_steps *steps, struct nn_error *err), void *arg,
+		 const struct nn_bound *bound, const double *value_bytes, double *most,
+		 struct nn_error *err);
 /* tables.c: their lists, in the memory of the graph. */
 int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
 /* params.c: memory through which parameters go from and to the host. */

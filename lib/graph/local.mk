@@ -13,6 +13,11 @@ lib_libnn_la_SOURCES += \
 	lib/graph/instance.h \
 	lib/graph/kernel-steps.c \
 	lib/graph/lower.c \
+	lib/graph/offload/offload.c \
+	lib/graph/offload/spill.c \
+	lib/graph/offload/spill.h \
+	lib/graph/offload/transfer.c \
+	lib/graph/offload/transfer.h \
 	lib/graph/params.c \
 	lib/graph/part.c \
 	lib/graph/plan-copies.c \
@@ -35,6 +40,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/sharded.h \
 	lib/graph/states.c \
 	lib/graph/states.h \
+	lib/graph/peak.c \
 	lib/graph/steps.c \
 	lib/graph/steps.h \
 	lib/graph/tables.c \

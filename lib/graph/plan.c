@@ -35,15 +35,20 @@ static void find_times(struct planner *p)
 	for (int t = 0; t < s->n; t++) {
 		const struct nn_planned_step *step = &s->step[t];
 
-		for (int u = step->use; u < step->use + step->n_uses; u++)
-			need(&p->block[s->uses[u].memory][s->uses[u].index], t);
+		if (step->saved)
+			p->block[NN_STEP_SAVED][step->node].bytes = step->saved;
+		for (int u = step->use; u < step->use + step->n_uses; u++) {
+			const struct nn_step_use *use = &s->uses[u];
+
+			need(&p->block[use->memory][use->index], t);
+			if (use->memory == NN_STEP_SAVED_AGAIN)
+				p->block[use->memory][use->index].bytes =
+					p->block[NN_STEP_SAVED][use->index].bytes;
+		}
 		if (step->node >= 0 && !step->backward)
 			(step->again ? p->again : p->forward)[step->node] = t;
 		else if (step->node >= 0 && p->backward[step->node] < 0)
 			p->backward[step->node] = t;
-		if (step->saved)
-			p->block[step->again ? NN_STEP_SAVED_AGAIN : NN_STEP_SAVED][step->node]
-				.bytes = step->saved;
 	}
 }
 

@@ -5,7 +5,6 @@
  * backward has it computed again when a step first needs it. Which cut and which price, several of
  * each are tried on the list of steps, whose memory is then seen.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,8 +115,10 @@ static void each(void *arg, struct nn_steps *to, const struct nn_planned_step *s
 	put_again(r, to, step);
 }
 
-static int pass(struct recompute *r, struct nn_steps *steps, struct nn_error *err)
+static int pass(void *arg, struct nn_steps *steps, struct nn_error *err)
 {
+	struct recompute *r = arg;
+
 	memset(r->done, 0, (size_t)r->b->n_nodes * sizeof *r->done);
 	r->first = steps->step;
 	return nn_steps_pass(steps, each, r, err);
@@ -125,63 +126,13 @@ static int pass(struct recompute *r, struct nn_steps *steps, struct nn_error *er
 
 /* ---- what a choice takes ---- */
 
-/* The most bytes that live at once, as if nothing lay in another's place. */
-static int peak(const struct recompute *r, const struct nn_steps *s, double *most,
-		struct nn_error *err)
-{
-	size_t line = (size_t)(r->b->n_values + r->b->n_nodes), n = NN_STEP_BLOCKS * line;
-	int *time = nn_alloc(2 * n, sizeof *time, err);
-	double *bytes = nn_alloc(n, sizeof *bytes, err),
-	       *change = nn_alloc((size_t)s->n + 1, sizeof *change, err), live = 0;
-	int status = time && bytes && change ? 0 : -1;
-
-	for (int t = 0; t < s->n && status == 0; t++) {
-		const struct nn_planned_step *step = &s->step[t];
-
-		for (int u = step->use; u < step->use + step->n_uses; u++) {
-			size_t at = (size_t)s->uses[u].memory * line + (size_t)s->uses[u].index;
-
-			if (s->uses[u].memory <= NN_STEP_AGAIN)
-				bytes[at] = r->value_bytes[s->uses[u].index];
-			time[2 * at] = time[2 * at] ? time[2 * at] : t + 1;
-			time[2 * at + 1] = t + 1;
-		}
-		if (step->saved)
-			bytes[(step->again ? NN_STEP_SAVED_AGAIN : NN_STEP_SAVED) * line +
-			      (size_t)step->node] = (double)step->saved;
-	}
-	for (size_t i = 0; i < n && status == 0; i++)
-		if (time[2 * i]) {
-			change[time[2 * i] - 1] += bytes[i];
-			change[time[2 * i + 1]] -= bytes[i];
-		}
-	*most = 0;
-	for (int t = 0; t < s->n && status == 0; t++)
-		*most = fmax(*most, live += change[t]);
-	nn_free(time);
-	nn_free(bytes);
-	nn_free(change);
-	return status;
-}
-
 static int try_choice(struct recompute *r, double *bytes, double *work, struct nn_error *err)
 {
-	struct nn_steps copy = *r->steps;
-	int status = -1;
+	int status = nn_steps_try(r->steps, pass, r, r->b, r->value_bytes, bytes, err);
 
-	copy.step = nn_alloc((size_t)copy.n, sizeof *copy.step, err);
-	copy.uses = nn_alloc((size_t)copy.n_uses, sizeof *copy.uses, err);
-	copy.room = copy.n;
-	copy.room_uses = copy.n_uses;
 	*work = 0;
-	if (copy.step && copy.uses) {
-		memcpy(copy.step, r->steps->step, (size_t)copy.n * sizeof *copy.step);
-		memcpy(copy.uses, r->steps->uses, (size_t)copy.n_uses * sizeof *copy.uses);
-		status = pass(r, &copy, err) < 0 || peak(r, &copy, bytes, err) < 0 ? -1 : 0;
-	}
 	for (int i = 0; i < r->b->n_nodes; i++)
 		*work += r->done[i] ? r->work[i] : 0;
-	nn_steps_fini(&copy);
 	return status;
 }
 
@@ -247,7 +198,7 @@ static int find_best(struct recompute *r, int *best, struct nn_error *err)
 	int n = r->b->n_nodes, next = n > MANY ? NEXT_OF_MANY * (1 + n / (20 * MANY)) : 1;
 
 	*best = -1;
-	if (peak(r, r->steps, &least, err) < 0)
+	if (nn_steps_peak(r->steps, r->b, r->value_bytes, &least, err) < 0)
 		return -1;
 	if (least <= target)
 		return 0;

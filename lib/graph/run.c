@@ -42,6 +42,8 @@ void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 {
 	for (const struct nn_graph_step *step = list->step, *end = step + list->n; step < end;
 	     step++) {
+		if (graph->spill && nn_spill_failed(graph->spill))
+			return;
 		put_span(graph, step, span);
 		step->run(step->call);
 		if (ready && step->event >= 0)
@@ -75,6 +77,14 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
 	check_span(graph, span);
 	if (span->rows > 0)
 		nn_graph_run(graph, &graph->steps->backward, span, ready, arg);
+}
+
+int nn_graph_check(const struct nn_graph *graph, struct nn_error *err)
+{
+	if (!graph->spill || !nn_spill_failed(graph->spill))
+		return 0;
+	nn_queue_wait(graph->bound.queue, NULL); /* what was asked for uses memory of the step's */
+	return nn_spill_check(graph->spill, err);
 }
 
 size_t nn_graph_statistics(const struct nn_graph *graph)

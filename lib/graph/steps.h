@@ -48,12 +48,16 @@ enum nn_scratch { NN_SCRATCH_WORK, NN_SCRATCH_ROOM, NN_SCRATCH_PARCELS, NN_N_SCR
 
 /* A step before there is memory. */
 struct nn_planned_step {
-	/* Makes the step when there is memory; NULL: here the caller reads and writes values. */
+	/*
+	 * Makes the step when there is memory; NULL: here the caller reads and writes values, node
+	 * is -1, as it is of steps that are no node's.
+	 */
 	int (*fill)(struct nn_graph *graph, const struct nn_planned_step *step,
 		    struct nn_graph_step *made, struct nn_error *err);
 	int node, event;
 	bool backward;
 	bool again;      /* its call has values where backward has them (nn_graph_call) */
+	int spilled;     /* of bound.spilled: what a step of offload/ writes or reads; -1: waits */
 	int use, n_uses; /* uses[use .. use + n_uses - 1] of its list */
 	size_t scratch[NN_N_SCRATCH];
 	size_t saved;        /* bytes that the node saves */

@@ -217,11 +217,10 @@ static int work(struct nn_worker *w, struct nn_pipeline_work item, struct nn_ste
 	nn_graph_use(nn_step_graph(w->step), item.micro % f->slots);
 	if (await(w, item, rows, result, err) < 0)
 		return -1;
-	if (item.backward)
-		nn_step_backward(w->step, item.micro, result);
-	else if (nn_step_forward(w->step, item.micro, result, err) < 0)
+	if ((item.backward ? nn_step_backward(w->step, item.micro, result, err)
+			   : nn_step_forward(w->step, item.micro, result, err)) < 0)
 		return -1;
-	else if (!result->finite && f->bad == SIZE_MAX)
+	if (!item.backward && !result->finite && f->bad == SIZE_MAX)
 		f->bad = item.micro;
 	return pass_on(w, item, rows, result, err);
 }

@@ -44,6 +44,8 @@ struct nn_step_options nn_layout_step(const struct nn_layout *l, const struct nn
 		.seed = t->seed,
 		.goes_on = r->stateful,
 		.recompute = r->recompute,
+		.offload = r->offload,
+		.offload_folder = r->offload_folder,
 		.noise = nn_layout_measures(l, t),
 		.count = t->n_valid == 0 && !nn_augment_mixes(t->augment),
 		.target = t->schema ? &t->schema->targets[0] : NULL,

@@ -47,16 +47,33 @@ static void add_suggestions(struct nn_text *json, const struct nn_explain *e)
 	nn_text_add(json, "]");
 }
 
-static void add_recomputed(struct nn_text *json, const struct nn_explain *e)
+/* Names of layers with the member. */
+static void add_relieved(struct nn_text *json, const struct nn_explain *e, size_t member)
 {
-	nn_json_add(json, "recompute", "{");
 	nn_json_add(json, "layers", "[");
 	for (int i = 0; i < e->layers.n; i++)
-		if (e->layers.layer[i].recomputed)
+		if (*(const bool *)((const char *)&e->layers.layer[i].relief + member))
 			nn_json_put_string(json, e->layers.layer[i].name);
 	nn_text_add(json, "]");
-	nn_json_add_count(json, "flops", e->plan->fit.again_flops);
-	nn_text_add(json, "}");
+}
+
+static void add_relief(struct nn_text *json, const struct nn_explain *e)
+{
+	const struct nn_recipe *recipe = e->plan->task->recipe;
+
+	if (recipe->recompute) {
+		nn_json_add(json, "recompute", "{");
+		add_relieved(json, e, offsetof(struct nn_relief, recomputed));
+		nn_json_add_count(json, "flops", e->plan->fit.again_flops);
+		nn_text_add(json, "}");
+	}
+	if (recipe->offload) {
+		nn_json_add(json, "offload", "{");
+		add_relieved(json, e, offsetof(struct nn_relief, offloaded));
+		nn_json_add_count(json, "bytes", e->plan->fit.spilled);
+		nn_json_add_string(json, "folder", nn_offload_folder(recipe->offload_folder));
+		nn_text_add(json, "}");
+	}
 }
 
 static void add_time(struct nn_text *json, const struct nn_forecast *f)
@@ -112,7 +129,6 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	add_suggestions(json, e);
 	add_time(json, &plan->forecast);
 	add_ranks(json, e);
-	if (plan->task->recipe->recompute)
-		add_recomputed(json, e);
+	add_relief(json, e);
 	nn_text_add(json, "}\n");
 }

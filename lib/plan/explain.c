@@ -90,26 +90,41 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		nn_text_addf(text, "%s\n", nn_suggest_few(e->n_suggestions));
 }
 
-/* What --recompute drops, and what that costs. */
-static void add_recomputed(const struct nn_explain *e, struct nn_text *text)
+/* Names of layers with the member, or why there are none. */
+static void add_relieved(const struct nn_explain *e, struct nn_text *text, size_t member,
+			 size_t level)
 {
-	const struct nn_fit *fit = &e->plan->fit;
-	char flops[FIGURE];
 	bool some = false;
 
-	if (!e->plan->task->recipe->recompute)
-		return;
-	nn_text_add(text, "dropped after forward and computed again in backward:");
 	for (int i = 0; i < e->layers.n; i++)
-		if (e->layers.layer[i].recomputed) {
+		if (*(const bool *)((const char *)&e->layers.layer[i].relief + member)) {
 			nn_text_addf(text, "%s %s", some ? "," : "", e->layers.layer[i].name);
 			some = true;
 		}
-	nn_text_addf(text, "%s (%s FLOP more for a sample)\n",
-		     some                         ? ""
-		     : fit->recompute == SIZE_MAX ? " nothing, it fits without"
-						  : " nothing, that would take no less",
-		     grouped(flops, fit->again_flops));
+	nn_text_add(text, some                ? ""
+			  : level == SIZE_MAX ? " nothing, it fits without"
+					      : " nothing, that would take no less");
+}
+
+/* What --recompute drops and --offload writes, and what that costs. */
+static void add_relief(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_recipe *recipe = e->plan->task->recipe;
+	const struct nn_fit *fit = &e->plan->fit;
+	char number[FIGURE];
+
+	if (recipe->recompute) {
+		nn_text_add(text, "dropped after forward and computed again in backward:");
+		add_relieved(e, text, offsetof(struct nn_relief, recomputed), fit->recompute);
+		nn_text_addf(text, " (%s FLOP more for a sample)\n",
+			     grouped(number, fit->again_flops));
+	}
+	if (recipe->offload) {
+		nn_text_add(text, "written after forward and read back in backward:");
+		add_relieved(e, text, offsetof(struct nn_relief, offloaded), fit->offload);
+		nn_text_addf(text, " (%s bytes in %s)\n", grouped(number, fit->spilled),
+			     nn_offload_folder(recipe->offload_folder));
+	}
 }
 
 static void add_time(const struct nn_explain *e, struct nn_text *text)
@@ -182,17 +197,17 @@ void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
 	nn_text_addf(text, "%s\n", nn_net_text(e->plan->task->net));
 	add_layers(e, text);
 	add_memory(e, text);
-	add_recomputed(e, text);
+	add_relief(e, text);
 	add_time(e, text);
 	add_ranks(e, text);
 }
 
-/* Of all stages; ranks that share columns drop the same. */
-static int find_recomputed(struct nn_explain *e, struct nn_error *err)
+/* Of all stages; ranks that share columns do the same. */
+static int find_relief(struct nn_explain *e, struct nn_error *err)
 {
 	const struct nn_plan *plan = e->plan;
 	struct nn_pipe *pipe = plan->layout->comm ? NULL : plan->layout->pipe;
-	bool *lines = nn_alloc((size_t)e->layers.n, sizeof *lines, err);
+	struct nn_relief *lines = nn_alloc((size_t)e->layers.n, sizeof *lines, err);
 	int status = lines ? 0 : -1;
 
 	for (int i = 0; i < (pipe ? pipe->stages : 1) && status == 0; i++) {
@@ -202,10 +217,11 @@ static int find_recomputed(struct nn_explain *e, struct nn_error *err)
 			pipe->stage = i;
 		step = nn_layout_step(plan->layout, plan->task, plan->fit.micro);
 		step.recompute = plan->fit.recompute;
-		status = nn_step_recomputed(&step, lines, e->layers.n, err);
+		step.offload = plan->fit.offload;
+		status = nn_step_relieved(&step, lines, e->layers.n, err);
 	}
 	for (int i = 0; i < e->layers.n && status == 0; i++)
-		e->layers.layer[i].recomputed = lines[i];
+		e->layers.layer[i].relief = lines[i];
 	nn_free(lines);
 	return status;
 }
@@ -217,7 +233,7 @@ int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 	if (nn_layers_make(&e->layers, plan->task, err) < 0 ||
 	    nn_fit_largest(plan, &plan->fit, &e->largest_batch, err) < 0)
 		return -1;
-	if (plan->fit.again_flops && find_recomputed(e, err) < 0)
+	if ((plan->fit.again_flops || plan->fit.spilled) && find_relief(e, err) < 0)
 		return -1;
 	if (!plan->fit.fits)
 		e->n_suggestions = nn_suggest(plan, command, e->suggestions);

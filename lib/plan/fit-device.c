@@ -80,7 +80,7 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *ste
 	cargo = 2 * ((m->graph.input ? batch * in : 0) + beside->targets);
 	pinned = cargo + m->rows * (in + (beside->targets ? out : 0)) +
 		 beside->evaluated * (in + out) + BOUNCE_BYTES * (beside->evaluated ? 2 : 1) +
-		 exchanged_bytes(plan, step, m);
+		 (m->graph.spilled ? NN_SPILL_PIECE : 0) + exchanged_bytes(plan, step, m);
 
 	fit->input += cargo - beside->targets;
 	fit->workspace += m->graph.canonical;

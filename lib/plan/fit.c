@@ -197,6 +197,8 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	fit->micro = micro;
 	fit->least = nn_step_least_rows(&step);
 	fit->recompute = step.recompute;
+	fit->offload = step.offload;
+	fit->spilled = m.graph.spilled;
 	fit->again_flops = m.graph.again_flops;
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
@@ -277,6 +279,7 @@ int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, st
 	    columns = nn_tensor_ranks(plan->layout);
 	size_t host = 0, device = 0;
 	uint64_t again = 0;
+	size_t spilled = 0;
 
 	for (int i = 0; i < parts; i++) {
 		struct nn_fit *to = i == 0 ? fit : &other;
@@ -290,107 +293,14 @@ int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, st
 		host += to->host;
 		device += to->device;
 		again += to->again_flops;
+		spilled += to->spilled;
 		if (i > 0 && other.total > fit->total)
 			*fit = other;
 	}
 	fit->host = host + (plan->layout->on_host > 1 ? fit->files : 0);
 	fit->device = device;
 	fit->again_flops = again;
+	fit->spilled = spilled;
 	fit->fits = nn_fit_has_room(plan, fit);
-	return 0;
-}
-
-/* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
-static size_t suiting(const struct nn_plan *plan, const struct nn_fit *fit, size_t input)
-{
-	const struct nn_recipe *o = plan->task->recipe;
-
-	return nn_step_default_micro_batch(fit->micro, o->batch, o->leaves,
-					   nn_pool_threads(plan->task->pool),
-					   fit->activations_per_sample + input / fit->micro);
-}
-
-/* Does what rows have no part in exceed the limit already? */
-static bool hopeless(const struct nn_fit *fit)
-{
-	size_t limit = fit->device ? fit->device_limit : fit->limit;
-
-	return fit->parameters > limit || fit->optimizer > limit - fit->parameters;
-}
-
-/*
- * Fewer rows at once take less, but for sums that wait: more spans leave more of them. So the least
- * is sought, not the last.
- */
-static int choose_rows(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
-{
-	const struct nn_recipe *o = plan->task->recipe;
-	size_t micro =
-		plan->task->n_rows && plan->task->n_rows < o->batch ? plan->task->n_rows : o->batch;
-	bool flows = plan->layout->pipe && plan->layout->pipe->schedule != NN_SCHEDULE_NAIVE;
-	struct nn_fit smaller;
-
-	if (flows && !o->micro_batch)
-		micro = nn_pipe_micro(plan->layout, plan->task, micro);
-	if (o->micro_batch && o->micro_batch < micro)
-		micro = o->micro_batch;
-	if (nn_fit_plan(plan, micro, fit, err) < 0)
-		return -1;
-	if (!o->micro_batch && !flows) {
-		size_t suits = suiting(
-			plan, fit, fit->input - nn_fit_data_bytes(plan, plan->task->device->dtype));
-
-		if (suits < micro && nn_fit_plan(plan, micro = suits, fit, err) < 0)
-			return -1;
-	}
-	while (!fit->fits && micro > fit->least && !hopeless(fit)) {
-		micro = micro / 2 < fit->least ? fit->least : micro / 2;
-		if (nn_fit_plan(plan, micro, &smaller, err) < 0)
-			return -1;
-		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit) ||
-		    smaller.device < fit->device)
-			*fit = smaller;
-	}
-	return 0;
-}
-
-/* Plans between what fits and what does not that are looked at. */
-#define TRIES 8
-
-/*
- * Rows at once are chosen as if nothing were computed again: fewer of them cost less than that.
- * Under --memory only where not even the fewest fit is anything dropped, and then as little work is
- * made as fits; without it as little memory is taken as can be.
- */
-int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
-{
-	struct nn_recipe recipe = *plan->task->recipe;
-	struct nn_task task = *plan->task;
-	struct nn_plan other = { .task = &task, .layout = plan->layout, .budget = plan->budget };
-	size_t low = 1, high;
-	struct nn_fit found;
-
-	if (!recipe.recompute)
-		return choose_rows(plan, fit, err);
-	task.recipe = &recipe;
-	recipe.recompute = 0;
-	if (choose_rows(&other, fit, err) < 0)
-		return -1;
-	high = fit->activations_per_sample;
-	recipe.recompute = SIZE_MAX; /* asked for, and nothing dropped */
-	fit->recompute = recipe.recompute;
-	if (plan->budget->memory && fit->fits)
-		return 0;
-	recipe.recompute = low;
-	if (nn_fit_plan(&other, fit->micro, fit, err) < 0)
-		return -1;
-	for (int i = 0; i < TRIES && plan->budget->memory && fit->fits; i++) {
-		recipe.recompute = low + (high - low) / 2;
-		if (nn_fit_plan(&other, fit->micro, &found, err) < 0)
-			return -1;
-		*(found.fits ? &low : &high) = recipe.recompute;
-		if (found.fits)
-			*fit = found;
-	}
 	return 0;
 }

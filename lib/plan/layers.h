@@ -11,7 +11,7 @@ struct nn_layer_cost {
 	struct nn_shape output;
 	uint64_t parameters, forward_flops, train_flops;
 	size_t activation_bytes;
-	bool recomputed; /* dropped after forward */
+	struct nn_relief relief;
 };
 
 struct nn_layers {

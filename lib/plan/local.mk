@@ -5,6 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/plan/explain-json.c \
 	lib/plan/explain.c \
 	lib/plan/explain.h \
+	lib/plan/fit-choose.c \
 	lib/plan/fit-device.c \
 	lib/plan/fit-inside.h \
 	lib/plan/fit-largest.c \

@@ -20,10 +20,12 @@ struct nn_budget {
 
 /* Memory (fit.h) in bytes; items as --explain names them, for the process as a whole. */
 struct nn_fit {
-	size_t micro;         /* rows at once */
-	size_t least;         /* that cannot be split: 1, or a batch-norm group */
-	size_t recompute;     /* as nn_recipe has it: what the plan was made with */
+	size_t micro; /* rows at once */
+	size_t least; /* that cannot be split: 1, or a batch-norm group */
+	/* as nn_recipe has them: what the plan was made with */
+	size_t recompute, offload;
 	uint64_t again_flops; /* of a row: computed again in backward, by all ranks */
+	size_t spilled;       /* bytes of the files of what is offloaded, of all ranks */
 	size_t parameters;    /* as the kernels keep them */
 	size_t gradients; /* and the sums that wait for their neighbours in the tree of leaves */
 	size_t optimizer;

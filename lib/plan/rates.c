@@ -24,6 +24,8 @@ static void add_key(struct nn_text *key, const struct nn_plan *plan)
 		     (unsigned long long)plan->task->n_valid);
 	if (plan->fit.again_flops)
 		nn_text_addf(key, "again=%llu ", (unsigned long long)plan->fit.again_flops);
+	if (plan->fit.spilled)
+		nn_text_addf(key, "offload=%zu ", plan->fit.spilled);
 	if (nn_layout_n_sharers(plan->layout) * nn_layout_parts(plan->layout) > 1)
 		nn_text_addf(
 			key, "ranks=%d strategy=%s pipeline=%s tensor=%d shard=%d ",

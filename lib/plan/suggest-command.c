@@ -64,7 +64,9 @@ void nn_suggest_command(struct nn_text *text, const struct nn_command *command,
 			if (!nn_opt_given(list, row->name) || left_out(row, instead, n) ||
 			    !nn_opt_text(list, row->name, value, sizeof value))
 				continue;
-			if (row->type != NN_OPT_FLAG)
+			if (row->optional_arg && !*value)
+				add_option(text, row->name, NULL);
+			else if (row->type != NN_OPT_FLAG)
 				add_option(text, row->name, value);
 			else if (strcmp(value, "yes") == 0)
 				add_option(text, row->name, NULL);

@@ -9,7 +9,7 @@
  * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
  * go through as fit.
  */
-enum { RECOMPUTE, THREADS, LEAVES, PRECISION, OPTIMIZER, KINDS };
+enum { RECOMPUTE, OFFLOAD, THREADS, LEAVES, PRECISION, OPTIMIZER, KINDS };
 
 /* A plan as it would be. */
 struct variant {
@@ -33,6 +33,15 @@ static bool recompute(struct variant *v, int level, struct nn_instead *instead)
 
 	*instead = (struct nn_instead){ .option = "recompute" };
 	v->recipe.recompute = (size_t)level;
+	return had == 0;
+}
+
+static bool offload(struct variant *v, int level, struct nn_instead *instead)
+{
+	size_t had = v->recipe.offload;
+
+	*instead = (struct nn_instead){ .option = "offload" };
+	v->recipe.offload = (size_t)level;
 	return had == 0;
 }
 
@@ -84,8 +93,8 @@ static const struct {
 	int levels;
 	bool (*give)(struct variant *v, int level, struct nn_instead *instead);
 } kinds[KINDS] = {
-	{ 1, recompute },      { 1, fewer_threads },     { 2, fewer_leaves },
-	{ 1, less_precision }, { 2, smaller_optimizer },
+	{ 1, recompute },    { 1, offload },        { 1, fewer_threads },
+	{ 2, fewer_leaves }, { 1, less_precision }, { 2, smaller_optimizer },
 };
 
 /* ---- a plan without them ---- */
@@ -132,7 +141,8 @@ static void take(struct search *s, const struct levels *l)
 	struct variant v;
 
 	if (!fits(s, &v, l) ||
-	    (l->of[RECOMPUTE] && v.plan.fit.again_flops == 0)) /* gives nothing */
+	    (l->of[RECOMPUTE] && v.plan.fit.again_flops == 0) || /* gives nothing */
+	    (l->of[OFFLOAD] && v.plan.fit.spilled == 0))
 		return;
 	v.task.logs = s->plan->task->logs;
 	if (nn_fit_plan(&v.plan, v.plan.fit.micro, &fit, NULL) < 0)

@@ -71,7 +71,8 @@ static int part_of_step(const struct nn_worker *w, const struct nn_strategy_upda
 	for (size_t i = 0; i < spans && i < nn_step_spans(w->step); i++) {
 		if (nn_step_forward(w->step, i, result, err) < 0)
 			return -1;
-		nn_step_backward(w->step, i, result);
+		if (nn_step_backward(w->step, i, result, err) < 0)
+			return -1;
 	}
 	return nn_step_update(w->step, u->number, u->lr, false, result, err) < 0
 		       ? -1

@@ -307,6 +307,8 @@ int nn_optimizer_backward_update(struct nn_optimizer *o, const struct nn_span *s
 	const struct nn_update u = of_run(o, 0, o->block);
 
 	nn_graph_backward_update(o->graph, span, &u);
+	if (nn_graph_check(o->graph, err) < 0)
+		return -1;
 	nn_graph_sum_tables(o->graph, 0, span->n_leaves);
 	if (nn_optimizer_tables(o, err) < 0)
 		return -1;

@@ -19,7 +19,9 @@ struct nn_recipe {
 	uint64_t batch, leaves, micro_batch;
 	const char *shuffle; /* yes, no or N */
 	bool stateful;       /* rows of a batch go on where those of the one before ended */
-	size_t recompute;    /* bytes of a row, as nn_graph_options has it; 0: not asked for */
+	/* bytes of a row, as nn_graph_options has them; 0: not asked for */
+	size_t recompute, offload;
+	const char *offload_folder; /* NULL: as usual */
 };
 
 static inline struct nn_optimizer_options nn_recipe_optimizer(const struct nn_recipe *r)

@@ -208,7 +208,7 @@ int nn_step_ask_forward(struct nn_step *s, const struct nn_cut_span *at, bool fo
 		nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows, s->options.pool,
 				     found ? (double *)s->found.there + k : NULL);
 	result->compute_s += nn_now_s() - filled;
-	return 0;
+	return nn_graph_check(s->graph, err);
 }
 
 bool nn_step_is_found_finite(struct nn_step *s)
@@ -235,7 +235,8 @@ int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
 	return 0;
 }
 
-void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result)
+int nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result,
+		     struct nn_error *err)
 {
 	const struct nn_cut_span *at = &s->cut->spans[i];
 	struct nn_span span = nn_step_span(s, at);
@@ -244,7 +245,7 @@ void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result
 	if (s->final_sums.final && !s->measures && i + 1 == s->cut->n_spans) {
 		nn_step_backward_telling(s, at, &span);
 		result->compute_s += nn_now_s() - start;
-		return;
+		return nn_graph_check(s->graph, err);
 	}
 	nn_graph_backward(s->graph, &span, NULL, NULL);
 	if (at->last)
@@ -252,6 +253,7 @@ void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result
 	else
 		measure_leaf(s, at);
 	result->compute_s += nn_now_s() - start;
+	return nn_graph_check(s->graph, err);
 }
 
 /* What the rows of the run weigh, here and on the device. */

@@ -153,6 +153,8 @@ struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o,
 		.copies = bytes,
 		.seed = o->seed,
 		.recompute = o->recompute,
+		.offload = o->offload,
+		.offload_folder = o->offload_folder,
 		.columns = o->columns,
 		.first = o->part.first,
 		.last = o->part.last,
@@ -225,14 +227,15 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	return status;
 }
 
-int nn_step_recomputed(const struct nn_step_options *o, bool *lines, int n, struct nn_error *err)
+int nn_step_relieved(const struct nn_step_options *o, struct nn_relief *lines, int n,
+		     struct nn_error *err)
 {
 	struct nn_step_cuts cuts;
 	struct nn_graph_options g;
 
 	measure_cuts(&cuts, o);
 	g = nn_step_graph_options(o, &cuts);
-	return nn_graph_recomputed(o->program, &g, lines, n, err);
+	return nn_graph_relieved(o->program, &g, lines, n, err);
 }
 
 int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes,

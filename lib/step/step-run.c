@@ -129,7 +129,8 @@ int nn_step_run(struct nn_step *s, struct nn_step_result *result, struct nn_erro
 				nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
 			return 0;
 		}
-		nn_step_backward(s, i, result);
+		if (nn_step_backward(s, i, result, err) < 0)
+			return -1;
 	}
 	if (nn_step_measure(s, result, err) < 0)
 		return -1;
@@ -278,7 +279,8 @@ static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
 	for (size_t i = 0; i < s->cut->n_spans; i++) {
 		if (nn_step_ask_forward(s, &s->cut->spans[i], false, result, err) < 0)
 			return -1;
-		nn_step_backward(s, i, result);
+		if (nn_step_backward(s, i, result, err) < 0)
+			return -1;
 	}
 	ask_figures(s);
 	for (int i = 0; i < s->n_outputs; i++)
@@ -296,7 +298,7 @@ static int ask_recorded(struct nn_step *s, bool norm, struct nn_step_result *res
 		&s->recordings[s->cut != s->cuts.full][s->transfer.now][norm];
 	int status = 0;
 
-	if (!remote->record)
+	if (!remote->record || s->options.offload) /* a file is no work of the device */
 		return ask_all(s, norm, result, err);
 	if (!*recording) {
 		if (remote->record(s->queue, err) < 0)

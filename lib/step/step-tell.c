@@ -91,5 +91,6 @@ void nn_step_backward_telling(struct nn_step *s, const struct nn_cut_span *at,
 	t->from = nn_graph_block(s->graph);
 	memset(t->finished, 0, (size_t)t->next * sizeof *t->finished);
 	nn_graph_backward(s->graph, span, finished, s);
-	tell_from(s, 0);
+	if (nn_graph_check(s->graph, NULL) == 0)
+		tell_from(s, 0);
 }

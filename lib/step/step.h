@@ -53,7 +53,7 @@ struct nn_step_options {
 	struct nn_step_part part;
 	/* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	int rank, ranks;
-	bool noise; /* nn_step_noise will be asked for */
+	bool noise;   /* nn_step_noise will be asked for */
 	bool goes_on; /* rows go on where those of the batch before ended (nn_graph_forget) */
 	/* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool statistics;
@@ -61,8 +61,10 @@ struct nn_step_options {
 	/* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
 	int shard, shards;
 	const struct nn_step_place *place; /* NULL: all is the step's own */
-	size_t recompute; /* of a row, for which activations are computed again; 0: none are */
-	bool count;       /* count what the first output says of the rows as they pass */
+	/* of a row, for which activations are computed again, offloaded; 0: none are */
+	size_t recompute, offload;
+	const char *offload_folder;
+	bool count; /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target; /* of the first output, for that */
 };
 
@@ -97,9 +99,9 @@ struct nn_step_memory {
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory,
 		 struct nn_error *err);
-/* lines[i] = true: what canonical line i makes is dropped and computed again; n of them. */
-int nn_step_recomputed(const struct nn_step_options *options, bool *lines, int n,
-		       struct nn_error *err);
+/* What is done with what canonical lines make between forward and backward; n of them. */
+int nn_step_relieved(const struct nn_step_options *options, struct nn_relief *lines, int n,
+		     struct nn_error *err);
 /* Bytes of what may lie in others' memory. */
 struct nn_step_sizes {
 	/* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */
@@ -177,7 +179,8 @@ size_t nn_step_spans(const struct nn_step *step);
 size_t nn_step_span_rows(const struct nn_step *step, size_t span);
 int nn_step_forward(struct nn_step *step, size_t span, struct nn_step_result *result,
 		    struct nn_error *err);
-void nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result);
+int nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result,
+		     struct nn_error *err);
 int nn_step_measure(struct nn_step *step, struct nn_step_result *result, struct nn_error *err);
 /* Most spans of any batch, and rows of a span; slots of the graph. */
 size_t nn_step_most_spans(const struct nn_step *step);

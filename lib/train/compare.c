@@ -25,7 +25,7 @@ struct verdict {
 static bool is_own(const char *name)
 {
 	static const char *const names[] = {
-		"threads",    "micro-batch",  "memory", "recompute", "log",     "plot", "tensorboard",
+		"threads",    "micro-batch",  "memory", "recompute", "offload", "log",     "plot", "tensorboard",
 		"checkpoint", "spool",        "output", "verbose",   "quiet",   "config",
 		"timeout",    "max-restarts", "hosts",  "hostfile",  "explain", "model",
 	};

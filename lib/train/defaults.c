@@ -146,6 +146,8 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	const struct nn_opt_list *list = t->setup.list;
 
 	o->recipe.recompute = o->recompute;
+	o->recipe.offload = nn_opt_given(list, "offload");
+	o->recipe.offload_folder = o->offload;
 	if (nn_task_one_loss(&t->task))
 		o->recipe.loss = t->task.losses[0].kind;
 	if (!nn_opt_given(list, "lr"))

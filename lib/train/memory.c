@@ -41,14 +41,18 @@ static int leave_norms(struct nn_train *t, struct nn_error *err)
  */
 static int agree(struct nn_train *t, struct nn_error *err)
 {
-	size_t micro = t->plan.fit.micro, recompute = t->plan.fit.recompute;
+	size_t micro = t->plan.fit.micro, recompute = t->plan.fit.recompute,
+	       offload = t->plan.fit.offload;
 	bool same;
 
 	if (nn_pipe_agree(&t->layout, &micro, err) < 0 ||
-	    nn_pipe_agree(&t->layout, &recompute, err) < 0)
+	    nn_pipe_agree(&t->layout, &recompute, err) < 0 ||
+	    nn_pipe_agree(&t->layout, &offload, err) < 0)
 		return -1;
-	same = micro == t->plan.fit.micro && recompute == t->plan.fit.recompute;
+	same = micro == t->plan.fit.micro && recompute == t->plan.fit.recompute &&
+	       offload == t->plan.fit.offload;
 	t->options->recipe.recompute = recompute;
+	t->options->recipe.offload = offload;
 	return same ? 0 : nn_fit_plan(&t->plan, micro, &t->plan.fit, err);
 }
 
@@ -162,6 +166,7 @@ int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->options->recipe.micro_batch = t->plan.fit.micro;
 	t->options->recipe.recompute = t->plan.fit.recompute;
+	t->options->recipe.offload = t->plan.fit.offload;
 	if (open_loader(t, err) < 0)
 		return -1;
 	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);

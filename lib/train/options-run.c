@@ -64,7 +64,7 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .offset = AT(resume),
 	  .help = "resume from the checkpoint; without one, start from the beginning",
 	  .man = "The same command line again. threads, micro-batch, memory, input-memory, "
-		 "recompute, epochs, "
+		 "recompute, offload, epochs, "
 		 "steps, "
 		 "time limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both "
@@ -137,6 +137,21 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .man = "Never other bytes. With --memory only where not even one sample at once fits "
 		 "without, and then as little is computed again as fits; else what takes the "
 		 "least memory, at most one more pass forward. --explain names the layers." },
+	{ .name = "offload",
+	  .topic = "Plan",
+	  .also = "cpu-offload,activation-offloading,spill,swap",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(offload),
+	  .arg = "DIR",
+	  .optional_arg = true,
+	  .filled = true,
+	  .help = "keep activations in a file in DIR between forward and backward: less memory",
+	  .man = "DIR is TMPDIR, or /var/tmp, and should lie on a disk. Never other bytes. The "
+		 "file "
+		 "has no name, and its bytes are taken before work begins; a thread writes it "
+		 "behind the steps forward, and reads ahead of those that need it. With --memory "
+		 "only where not even one sample at once fits without, nor with --recompute where "
+		 "that is given, and then as little as fits. --explain names the layers." },
 	{ .name = "input-memory",
 	  .topic = "Plan",
 	  .also = "prefetch,prefetch-buffer,cache-size,buffer-size",

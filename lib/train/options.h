@@ -40,6 +40,7 @@ struct nn_train_options {
 	const char *tries;   /* --try: OPTION=V1,V2,... a line each */
 	uint64_t memory;     /* bytes, 0: what the machine has */
 	bool recompute;
+	const char *offload;   /* a folder, or NULL for the usual one, where it is given */
 	uint64_t input_memory; /* bytes, 0: half of memory */
 };
 
