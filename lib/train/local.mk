@@ -30,6 +30,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/prepare-data.c \
 	lib/train/prepare.c \
 	lib/train/prepare.h \
+	lib/train/race-inside.h \
+	lib/train/race-log.c \
 	lib/train/race.c \
 	lib/train/range.c \
 	lib/train/race.h \

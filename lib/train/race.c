@@ -19,98 +19,20 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "file/json.h"
+#include "train/race-inside.h"
 #include "train/race.h"
 #include "parallel/strategy.h"
 
 extern char **environ;
 
-struct runner {
-	char name[64];
-	double *seconds, *loss, *bytes; /* [n] */
-	size_t n, room;
-};
-
 struct race {
 	const struct nn_train_setup *setup;
-	struct runner runners[NN_MOST_RACERS];
+	struct nn_racer runners[NN_MOST_RACERS];
 	size_t n;
 	char directory[4096];              /* of logs and models, which nobody keeps */
 	struct nn_output *table, *picture; /* picture NULL: no --plot */
 	char ranks[40];                    /* --ranks=N where the user says none; else empty */
 };
-
-/* ---- what a log says ---- */
-
-static int add_point(struct runner *r, double seconds, double loss, double bytes,
-		     struct nn_error *err)
-{
-	if (r->n == r->room) {
-		size_t had = r->room * sizeof(double), more = had ? 2 * had : 64 * sizeof(double);
-		double **columns[] = { &r->seconds, &r->loss, &r->bytes };
-
-		for (size_t i = 0; i < 3; i++) {
-			double *grown = nn_realloc(*columns[i], had, more, err);
-
-			if (!grown)
-				return -1;
-			*columns[i] = grown;
-		}
-		r->room = more / sizeof(double);
-	}
-	r->seconds[r->n] = seconds;
-	r->loss[r->n] = loss;
-	r->bytes[r->n++] = bytes;
-	return 0;
-}
-
-/*
- * A row where the line has a loss to compare: that of held-out data where there are any, else the
- * mean of the steps since the last line.
- */
-static int take_line(struct race *race, struct runner *r, const struct nn_json *event,
-		     struct nn_error *err)
-{
-	const struct nn_json *valid = nn_json_get(event, "valid_loss"),
-			     *mean = nn_json_get(event, "mean_loss");
-	const struct nn_json *at = nn_json_get(event, "elapsed_s"),
-			     *bytes = nn_json_get(event, "bytes"),
-			     *step = nn_json_get(event, "step");
-	const struct nn_json *loss = race->setup->train->valid ? valid : mean;
-	char digits[3][NN_NUMBER];
-
-	if (nn_json_type(loss) != NN_JSON_NUMBER || nn_json_type(at) != NN_JSON_NUMBER ||
-	    nn_json_type(bytes) != NN_JSON_NUMBER)
-		return 0;
-	if (add_point(r, nn_json_number(at), nn_json_number(loss), nn_json_number(bytes), err) < 0)
-		return -1;
-	nn_format_f64(digits[0], nn_json_number(at));
-	nn_format_f64(digits[1], nn_json_number(loss));
-	nn_format_f64(digits[2], nn_json_number(bytes));
-	return nn_output_printf(race->table, err, "%s,%s,%.0f,%s,%s\n", r->name, digits[0],
-				nn_json_number(step), digits[1], digits[2]);
-}
-
-static int take_log(struct race *race, struct runner *r, const char *path, struct nn_error *err)
-{
-	FILE *file = fopen(path, "r");
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-	int status = 0;
-
-	if (!file)
-		return nn_fail_errno(err, NN_EFAIL, "%s", path);
-	while (status == 0 && (n = getline(&line, &room, file)) >= 0) {
-		struct nn_json *event = nn_json_parse(line, (size_t)n, err);
-
-		status = event ? take_line(race, r, event, err) : -1;
-		nn_json_free(event);
-	}
-	free(line);
-	fclose(file);
-	return status == 0 ? nn_output_flush(race->table, err) : -1;
-}
 
 /* ---- a training ---- */
 
@@ -139,7 +61,7 @@ static bool is_ours(const char *word)
 	       strcmp(word, "--verbose") == 0;
 }
 
-static char **command(const struct race *race, const struct runner *r, struct nn_error *err)
+static char **command(const struct race *race, const struct nn_racer *r, struct nn_error *err)
 {
 	const struct nn_train_setup *s = race->setup;
 	const char *operands[] = { s->data_path, s->targets_path };
@@ -179,7 +101,7 @@ static pid_t start(const char *program, char **words)
 }
 
 /* It has said why, but not under its name. */
-static void tell_status(const struct race *race, const struct runner *r, int status)
+static void tell_status(const struct race *race, const struct nn_racer *r, int status)
 {
 	char text[160];
 
@@ -189,7 +111,7 @@ static void tell_status(const struct race *race, const struct runner *r, int sta
 		race->setup->host.note(race->setup->host.arg, text);
 }
 
-static int train(struct race *race, struct runner *r, const char *program,
+static int train(struct race *race, struct nn_racer *r, const char *program,
 		 const volatile sig_atomic_t *stop, struct nn_error *err)
 {
 	char **words = command(race, r, err), log[4200];
@@ -210,7 +132,10 @@ static int train(struct race *race, struct runner *r, const char *program,
 		tell_status(race, r, WEXITSTATUS(code));
 	if (WIFEXITED(code) && (WEXITSTATUS(code) == 0 || WEXITSTATUS(code) == NN_EDIVERGED)) {
 		snprintf(log, sizeof log, "%s/log", race->directory);
-		status = take_log(race, r, log, err);
+		status = nn_race_read(r,
+				      &(const struct nn_race_log){
+					      log, race->setup->train->valid != NULL, race->table },
+				      err);
 		unlink(log);
 		return status;
 	}
@@ -261,7 +186,7 @@ static int draw(struct race *race, struct nn_error *err)
 	if (wide(race))
 		panels[0].y.scale = NN_CHART_LOG10;
 	for (size_t i = 0; i < race->n; i++) {
-		const struct runner *r = &race->runners[i];
+		const struct nn_racer *r = &race->runners[i];
 
 		series[0][i] = (struct nn_chart_series){
 			r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->loss, r->n, NULL, NULL
@@ -281,7 +206,7 @@ static int draw(struct race *race, struct nn_error *err)
 	return status;
 }
 
-static double last(const double *column, const struct runner *r)
+static double last(const double *column, const struct nn_racer *r)
 {
 	return column[r->n - 1];
 }
@@ -289,11 +214,11 @@ static double last(const double *column, const struct runner *r)
 /* Whose loss was the lowest where each ended, and those of the others. */
 static void judge(const struct race *race)
 {
-	const struct runner *best = NULL;
+	const struct nn_racer *best = NULL;
 	struct nn_text text = { 0 };
 
 	for (size_t i = 0; i < race->n; i++) {
-		const struct runner *r = &race->runners[i];
+		const struct nn_racer *r = &race->runners[i];
 
 		if (r->n > 0 && (!best || last(r->loss, r) < last(best->loss, best)))
 			best = r;
@@ -304,7 +229,7 @@ static void judge(const struct race *race)
 		     race->setup->train->valid ? "held-out " : "", best->name,
 		     last(best->loss, best), last(best->seconds, best));
 	for (size_t i = 0; i < race->n; i++) {
-		const struct runner *r = &race->runners[i];
+		const struct nn_racer *r = &race->runners[i];
 
 		if (r != best && r->n > 0)
 			nn_text_addf(&text, "; %s %.4g after %.4g s", r->name, last(r->loss, r),
