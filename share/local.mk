@@ -1,4 +1,4 @@
-# share: example data and models, completions
+# share: example data and models, completions, units, packages
 digitsdir = $(pkgdatadir)/data
 dist_digits_DATA = share/data/digits.csv.gz share/data/README
 EXTRA_DIST += share/demo.sh share/doc/conventions.md share/doc/numerics.md share/doc/curve.svg share/measurements/README.md share/measurements/arm.md share/measurements/defaults.md share/measurements/precision.md share/measurements/serve.md share/measurements/xeon.md
@@ -46,3 +46,18 @@ CLEANFILES += share/systemd/nn-serve.service
 endif
 share/systemd/nn-serve.service: share/systemd/nn-serve.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) share/systemd && sed 's|[@]bindir[@]|$(bindir)|' $(srcdir)/share/systemd/nn-serve.service.in >$@.tmp && mv $@.tmp $@
+
+# Debian packages of a release, in deb/; DEB_FLAGS=-aarm64: for Arm
+EXTRA_DIST += $(addprefix share/debian/,build control copyright not-installed rules source/format nntools.docs) \
+	$(addprefix share/debian/,$(addsuffix .lintian-overrides,nntools-archive nntools-openblas)) \
+	$(addprefix share/debian/,$(addsuffix .install,libnn0 libnn-dev nntools nntools-archive nntools-cuda nntools-mpi \
+	nntools-onnx nntools-openblas nntools-pictures nntools-serve))
+if HAVE_CUDA
+DEB_PROFILES = DEB_BUILD_PROFILES=pkg.nntools.cuda
+endif
+deb: dist
+	$(DEB_PROFILES) $(srcdir)/share/debian/build $(distdir).tar.xz deb $(DEB_FLAGS)
+clean-local: clean-deb
+clean-deb:
+	rm -rf deb
+.PHONY: deb clean-deb

@@ -70,7 +70,7 @@ CHECK_TESTS += tests/cli/options.bats
 
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
-EXTRA_DIST += tests/house/fresh-debian
+EXTRA_DIST += tests/house/fresh-debian tests/house/packages
 
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
