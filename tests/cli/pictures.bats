@@ -148,6 +148,8 @@ says() {
   run -1 --separate-stderr train bad-flat
   [[ $stderr == 'nn-train: bad-flat/red/b.png: '* && ${#stderr_lines[@]} = 1 ]]
   says 1 'nn-train: lonely/0.png: has no label: it lies in no folder of a class, and no targets are given' train lonely
+  says 1 'nn-train: one: has pictures and no columns, so --target=x is not in it; folders are classes, masks a folder of their own' \
+    train --target=x one
   mkdir -p none
   says 1 'nn-train: none: has no file that is named .png, .jpg or .jpeg' train none
   says 1 'nn-train: one: samples are 3x1x1 (3 values), the input line says 4 (4)' nn-train -q -m 'input 4, dense ?' -o no one

@@ -267,3 +267,9 @@ PYTHON
     train_refused 2 "--class-weight=$value: expected balanced, or weights" -m 'dense ?' --target=kind --class-weight=$value "$data/words.csv"
   done
 }
+
+@test "train: -m NAME.nn is a shipped example, those of the source in a tree that is built" {
+  nn-train -q -m digits.nn --target=digit --loss=cross-entropy --steps=1 -o m.st digits.csv.gz
+  nn-train -q -m "$NN_SRC/share/examples/digits.nn" --target=digit --loss=cross-entropy --steps=1 -o there.st "$NN_SRC/share/data/digits.csv.gz"
+  cmp m.st there.st
+}

@@ -294,6 +294,11 @@ static int check_model(const struct pictures *p, struct nn_error *err)
 {
 	const struct nn_dataset *ds = p->ds;
 
+	if (ds->rules.target && p->reading->targets)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has pictures and no columns, so --target=%.60s is not in it; "
+			       "folders are classes, masks a folder of their own",
+			       nn_input_name(p->input), ds->rules.target);
 	if (nn_dataset_no_columns(ds, nn_input_name(p->input), p->reading->want,
 				  p->reading->targets, err) < 0)
 		return -1;
