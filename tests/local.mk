@@ -488,25 +488,33 @@ EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
-check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la tests/device/runtime/nn-cuda.la
+check_LTLIBRARIES += tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la tests/device/runtime/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
 # a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
 tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/apart
 # the kernels of lib/device/cuda in their host form, in a third place
-tests_device_cuda_nn_cuda_la_SOURCES = tests/device/cuda-host.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-queue.c tests/device/apart.h $(NN_CUDA_SRC)
-tests_device_cuda_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
-tests_device_cuda_nn_cuda_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
+if NN_X86
+CUDA_HOST_OPT = $(if $(shell grep -sw fma /proc/cpuinfo | grep -w avx2),$(NN_AVX2)) # else a fused multiply-add is a call
+endif
+nn_simt_host = tests/device/libsimt_f32.la tests/device/libsimt_f64.la
+check_LTLIBRARIES += $(nn_simt_host)
+tests_device_libsimt_f32_la_SOURCES = tests/device/simt.c
+tests_device_libsimt_f32_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f32=1
+tests_device_libsimt_f32_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
+tests_device_libsimt_f64_la_SOURCES = tests/device/simt.c
+tests_device_libsimt_f64_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f64=1
+tests_device_libsimt_f64_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
+tests_device_cuda_nn_cuda_la_SOURCES = tests/device/cuda-host.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_cuda_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/cuda
-tests_device_cuda_nn_cuda_la_LIBADD = -lm
+tests_device_cuda_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
 # the same over a runtime whose calls fail when a test says so
 tests_device_runtime_nn_cuda_la_SOURCES = tests/device/runtime.c tests/device/runtime/cuda_runtime_api.h \
-	lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c $(NN_CUDA_SRC)
-tests_device_runtime_nn_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
-tests_device_runtime_nn_cuda_la_CFLAGS = $(AM_CFLAGS) -O0
+	lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c
+tests_device_runtime_nn_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS)
 tests_device_runtime_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/runtime
-tests_device_runtime_nn_cuda_la_LIBADD = -lm
+tests_device_runtime_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
 check_PROGRAMS += tests/lib/device-queue
 tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

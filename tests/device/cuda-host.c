@@ -4,19 +4,11 @@
  * that the host cannot touch and a queue that does nothing before it must. So arithmetic, tiles,
  * shared memory and what hosts ask for are tested; the runtime of CUDA is not.
  */
+#include <string.h>
+
 #include "apart-inside.h"
 #include "base/module.h"
-#include "device/cuda/launch.h"
-
-#include "device/cuda/elements.cu"
-#include "device/cuda/norm.cu"
-#include "device/cuda/product.cu"
-#include "device/cuda/rows.cu"
-#include "device/cuda/sequence.cu"
-#include "device/cuda/table.cu"
-#include "device/cuda/tiles.cu"
-#include "device/cuda/update.cu"
-#include "device/cuda/windows.cu"
+#include "device/cuda/cuda.h"
 
 #define NN_CUDA_NEAR 9 /* its memory is the host's, and calls return when done: for table tests */
 
@@ -39,7 +31,7 @@ static void run_launch(struct nn_apart_queue *q, void *what)
 {
 	const struct launch *l = what;
 
-	if (nn_apart.fail && l->kernel == &nn_simt_product && !q->failed)
+	if (nn_apart.fail && strcmp(l->kernel->name, "product") == 0 && !q->failed)
 		q->failed = l->kernel->name;
 	run_kernel(l->kernel, l->blocks, l->words);
 }
@@ -68,16 +60,16 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 	}
 }
 
-real *nn_cuda_sums(struct nn_queue *queue)
+void *nn_cuda_sums(struct nn_queue *queue)
 {
-	static real near[NN_CUDA_SUMS];
+	static double near[NN_CUDA_SUMS];
 	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
 
 	if (!q)
 		return near;
 	if (!q->sums) { /* of the context, which no plan counts */
-		nn_apart_there.held -= NN_CUDA_SUMS * sizeof(real);
-		q->sums = nn_apart_take(&nn_apart_there, NN_CUDA_SUMS * sizeof(real), NULL);
+		nn_apart_there.held -= NN_CUDA_SUMS * sizeof(double);
+		q->sums = nn_apart_take(&nn_apart_there, NN_CUDA_SUMS * sizeof(double), NULL);
 	}
 	return q->sums;
 }
@@ -92,21 +84,18 @@ size_t nn_cuda_least_tiles(void)
 
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
 {
-	static struct nn_device device, near;
+	static struct nn_device devices[2], near[2]; /* of f32, of f64 */
 	const struct nn_device *cpu = nn_device_open("cpu", dtype, err);
+	struct nn_device *device = &(number == NN_CUDA_NEAR ? near : devices)[dtype == NN_F64];
 
 	if (!cpu)
 		return NULL;
-	if (dtype == NN_F32 && number == NN_CUDA_NEAR) {
-		nn_cuda_device(&near, cpu, NULL);
-		return &near;
-	}
-	if (number > 0 || dtype != NN_F32) {
-		nn_fail(err, NN_ENODEV, "the device of the tests is one, of f32");
+	if ((number > 0 && number != NN_CUDA_NEAR) || (dtype != NN_F32 && dtype != NN_F64)) {
+		nn_fail(err, NN_ENODEV, "the device of the tests is one, of f32 and f64");
 		return NULL;
 	}
-	nn_cuda_device(&device, cpu, &nn_apart_remote);
-	return &device;
+	nn_cuda_device(device, cpu, number == NN_CUDA_NEAR ? NULL : &nn_apart_remote);
+	return device;
 }
 
 static const char *describe(int number)

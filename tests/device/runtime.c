@@ -12,17 +12,11 @@
 #include <string.h>
 
 #include "cuda_runtime_api.h"
-#include "device/cuda/launch.h"
+#include "device/cuda/cuda.h"
 
-#include "device/cuda/elements.cu"
-#include "device/cuda/norm.cu"
-#include "device/cuda/product.cu"
-#include "device/cuda/rows.cu"
-#include "device/cuda/sequence.cu"
-#include "device/cuda/table.cu"
-#include "device/cuda/tiles.cu"
-#include "device/cuda/update.cu"
-#include "device/cuda/windows.cu"
+#define NN_CUDA_KERNEL(name) \
+	extern const struct nn_cuda_kernel nn_simt_##name##_f32, nn_simt_##name##_f64;
+#include "device/cuda/kernels.def"
 
 bool nn_cuda_backwards;
 
@@ -170,7 +164,7 @@ static void do_work(struct stream *stream, struct work *w)
 static const struct nn_cuda_kernel *kernel_of(const void *function)
 {
 	static const struct nn_cuda_kernel *const kernels[] = {
-#define NN_CUDA_KERNEL(name) &nn_simt_##name,
+#define NN_CUDA_KERNEL(name) &nn_simt_##name##_f32, &nn_simt_##name##_f64,
 #include "device/cuda/kernels.def"
 	};
 

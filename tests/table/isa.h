@@ -27,8 +27,6 @@ static const struct nn_device *device_of(const char *isa, enum nn_dtype dtype)
 	char path[4096];
 	struct nn_error err;
 	if (strcmp(isa, "cuda") == 0) {
-		if (dtype != NN_F32)
-			return NULL;
 		snprintf(path, sizeof path, "%s/tests/device/cuda/.libs", build ? build : ".");
 		setenv("NN_MODULE_PATH", path, 1);
 		setenv("NN_CPU", "generic", 1); /* beside it */

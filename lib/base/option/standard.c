@@ -62,7 +62,7 @@ const struct nn_opt nn_std_opts[] = {
 	  .check = check_device,
 	  .help = "where to compute",
 	  .man = "auto is the device that nn-bench pick --store found fastest for the model; cpu "
-		 "where nothing is stored. cuda is an NVIDIA GPU, in f32, where nn-cuda.so was "
+		 "where nothing is stored. cuda is an NVIDIA GPU, where nn-cuda.so was "
 		 "built "
 		 "(nvcc) and a driver is; its model files are meant to be the CPU's, byte for "
 		 "byte. nn-serve takes several, as in cpu,cuda: each batch goes, whole or cut in "

@@ -141,6 +141,5 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	return (site->training ? 2 : 1) * scores(site, at_once(site, max_rows));
 }
 
-const struct nn_kernel nn_cuda_op_attention = { .forward = forward,
-						.backward = backward,
-						.work = work };
+const struct nn_kernel
+	NN_CUDA(op_attention) = { .forward = forward, .backward = backward, .work = work };

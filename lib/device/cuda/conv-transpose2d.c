@@ -18,9 +18,9 @@ static struct nn_conv mirror(const struct nn_site *site)
 static void forward(const struct nn_call *call)
 {
 	const struct nn_conv_transpose2d *attrs = call->site.attrs;
-	const struct nn_tail tail = nn_tail_of(
-		&attrs->epilogue, attrs->bias ? call->w[1] : NULL,
-		attrs->epilogue.residual ? call->x[call->site.n_in - 1] : NULL);
+	const struct nn_tail tail =
+		nn_tail_of(&attrs->epilogue, attrs->bias ? call->w[1] : NULL,
+			   attrs->epilogue.residual ? call->x[call->site.n_in - 1] : NULL);
 	NN_ARGS(struct nn_product_args, a);
 
 	a.n = call->rows * nn_shape_count(&call->site.out);
@@ -34,9 +34,9 @@ static void forward(const struct nn_call *call)
 	a.dx = call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
-	nn_cuda_input_gradient(call->site.queue, &a);
+	NN_CUDA(input_gradient)(call->site.queue, &a);
 	if (nn_tail_rest(&attrs->epilogue))
-		nn_cuda_activate(call->site.queue, &attrs->epilogue, call->y, a.n);
+		NN_CUDA(activate)(call->site.queue, &attrs->epilogue, call->y, a.n);
 }
 
 /* dy becomes the gradient before the epilogue, which the residual gets. */
@@ -46,8 +46,9 @@ static void before_epilogue(const struct nn_call *call, const struct nn_epilogue
 
 	residual = residual != call->dy ? residual : NULL;
 	if (e->activation != NN_ACT_NONE || residual)
-		nn_cuda_activate_back(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL,
-				      residual, call->rows * nn_shape_count(&call->site.out));
+		NN_CUDA(activate_back)
+		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual,
+		 call->rows * nn_shape_count(&call->site.out));
 }
 
 static void weight_gradients(const struct nn_call *call, const struct nn_conv *c)
@@ -59,14 +60,14 @@ static void weight_gradients(const struct nn_call *call, const struct nn_conv *c
 	a.c = *c;
 	a.x = call->dy;
 	a.dy = call->x[0];
-	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, 1, &room);
-	nn_cuda_weight_gradient(call, 0, &a, &room);
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, 1, &room);
+	NN_CUDA(weight_gradient)(call, 0, &a, &room);
 	if (!attrs->bias)
 		return;
 	a.leaf.unit = (size_t)(c->h.in * c->w.in); /* positions of the output */
-	a.c = nn_cuda_matrix(1, attrs->out);
+	a.c = NN_CUDA(matrix)(1, attrs->out);
 	a.dy = call->dy;
-	nn_cuda_bias_gradient(call, 1, &a, &room);
+	NN_CUDA(bias_gradient)(call, 1, &a, &room);
 }
 
 static void backward(const struct nn_call *call)
@@ -85,7 +86,7 @@ static void backward(const struct nn_call *call)
 	a.w = call->w[0];
 	a.residual = call->dx_add[0] ? call->dx[0] : NULL;
 	a.y = call->dx[0];
-	nn_cuda_product(call->site.queue, &a);
+	NN_CUDA(product)(call->site.queue, &a);
 }
 
 /* ---- memory and packing ---- */
@@ -98,8 +99,8 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	(void)max_rows;
 	(void)threads;
 	return site->training ? nn_bounds_bytes(max_leaves) +
-					nn_cuda_leaves_bytes(nn_cuda_packed(&c), max_leaves) +
-					nn_cuda_leaves_bytes(attrs->out, max_leaves)
+					NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&c), max_leaves) +
+					NN_CUDA(leaves_bytes)(attrs->out, max_leaves)
 			      : 0;
 }
 
@@ -107,7 +108,7 @@ static size_t derived(const struct nn_site *site)
 {
 	const struct nn_conv c = mirror(site);
 
-	return nn_cuda_turned(&c);
+	return NN_CUDA(turned)(&c);
 }
 
 static void derive(const struct nn_site *site, const void *const *w, void *turned,
@@ -116,7 +117,7 @@ static void derive(const struct nn_site *site, const void *const *w, void *turne
 	const struct nn_conv c = mirror(site);
 
 	(void)pool;
-	nn_cuda_turn(site->queue, &c, w[0], turned);
+	NN_CUDA(turn)(site->queue, &c, w[0], turned);
 }
 
 static size_t packed(const struct nn_site *site, int param)
@@ -124,7 +125,7 @@ static size_t packed(const struct nn_site *site, int param)
 	const struct nn_conv_transpose2d *attrs = site->attrs;
 	const struct nn_conv c = mirror(site);
 
-	return param == 0 ? nn_cuda_packed(&c) : attrs->out;
+	return param == 0 ? NN_CUDA(packed)(&c) : attrs->out;
 }
 
 static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack)
@@ -133,7 +134,7 @@ static void pack_any(const struct nn_site *site, int param, const void *from, vo
 	const struct nn_conv c = mirror(site);
 
 	if (param == 0)
-		nn_cuda_pack(site->queue, &c, 0, 0, from, to, unpack);
+		NN_CUDA(pack)(site->queue, &c, 0, 0, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, attrs->out * sizeof(real));
 }
@@ -148,11 +149,11 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 	pack_any(site, param, packed, canonical, true);
 }
 
-const struct nn_kernel nn_cuda_op_conv_transpose2d = { .forward = forward,
-						       .backward = backward,
-						       .work = work,
-						       .derived = derived,
-						       .derive = derive,
-						       .packed = packed,
-						       .pack = pack,
-						       .unpack = unpack };
+const struct nn_kernel NN_CUDA(op_conv_transpose2d) = { .forward = forward,
+							.backward = backward,
+							.work = work,
+							.derived = derived,
+							.derive = derive,
+							.packed = packed,
+							.pack = pack,
+							.unpack = unpack };

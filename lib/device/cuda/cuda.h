@@ -1,12 +1,46 @@
-/* What the module's two files of the CUDA runtime share. */
+/*
+ * What the module's two files of the CUDA runtime (open.c, queue.c) and what is compiled for each
+ * type have of one another; tests put others in place of those two.
+ */
 #ifndef NN_DEVICE_CUDA_CUDA_H
 #define NN_DEVICE_CUDA_CUDA_H
 
-#include "device/cuda/launch.h"
+#include "device/device.h"
+
+struct nn_remote;
+
+struct nn_cuda_kernel {
+	const char *name;
+	void (*run)(void); /* a __global__ function; the host form: of (args, blocks) */
+	unsigned threads;
+	size_t bytes; /* of its arguments */
+};
+
+/* kernel->bytes of arguments are taken by value. Failures are noted in the queue. */
+void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel, size_t blocks,
+		    const void *args);
+
+/* Device memory of a queue's sums of blocks, NN_CUDA_SUMS reals. */
+#define NN_CUDA_SUMS ((size_t)1 << 20)
+void *nn_cuda_sums(struct nn_queue *queue);
+
+/* From how many tiles on a dense layer is computed in tiles. */
+size_t nn_cuda_least_tiles(void);
 
 extern const struct nn_remote nn_cuda_remote;
 
 /* Which device of the runtime's it is. */
 int nn_cuda_number(const struct nn_device *device);
+
+/* All of the device of cpu's type but its memory and queue. */
+void nn_cuda_device_f32(struct nn_device *device, const struct nn_device *cpu,
+			const struct nn_remote *remote);
+void nn_cuda_device_f64(struct nn_device *device, const struct nn_device *cpu,
+			const struct nn_remote *remote);
+static inline void nn_cuda_device(struct nn_device *device, const struct nn_device *cpu,
+				  const struct nn_remote *remote)
+{
+	(cpu->dtype == NN_F64 ? nn_cuda_device_f64 : nn_cuda_device_f32)(device, cpu, remote);
+}
 
 #endif

@@ -10,7 +10,8 @@ static size_t elements(const struct nn_call *call)
 
 /* ---- activation ---- */
 
-void nn_cuda_activate(struct nn_queue *queue, const struct nn_epilogue *epilogue, real *y, size_t n)
+void NN_CUDA(activate)(struct nn_queue *queue, const struct nn_epilogue *epilogue, real *y,
+		       size_t n)
 {
 	NN_ARGS(struct nn_activation_args, a);
 
@@ -21,8 +22,8 @@ void nn_cuda_activate(struct nn_queue *queue, const struct nn_epilogue *epilogue
 	NN_ASK(queue, activation, a);
 }
 
-void nn_cuda_activate_back(const struct nn_call *call, const struct nn_epilogue *epilogue, real *to,
-			   real *residual, size_t n)
+void NN_CUDA(activate_back)(const struct nn_call *call, const struct nn_epilogue *epilogue,
+			    real *to, real *residual, size_t n)
 {
 	NN_ARGS(struct nn_activation_args, a);
 
@@ -67,8 +68,8 @@ static void activation_backward(const struct nn_call *call)
 	NN_ASK(call->site.queue, activation, a);
 }
 
-const struct nn_kernel nn_cuda_op_activation = { .forward = activation_forward,
-						 .backward = activation_backward };
+const struct nn_kernel NN_CUDA(op_activation) = { .forward = activation_forward,
+						  .backward = activation_backward };
 
 /* ---- add and mul: NN_JOINED inputs at a time, the first of which is what there is ---- */
 
@@ -102,12 +103,12 @@ static void join_forward(const struct nn_call *call, const struct nn_cuda_kernel
 
 static void add_forward(const struct nn_call *call)
 {
-	join_forward(call, &nn_simt_add);
+	join_forward(call, &NN_SIMT(add));
 }
 
 static void mul_forward(const struct nn_call *call)
 {
-	join_forward(call, &nn_simt_mul);
+	join_forward(call, &NN_SIMT(mul));
 }
 
 static void add_backward(const struct nn_call *call)
@@ -138,8 +139,8 @@ static void mul_backward(const struct nn_call *call)
 	NN_ASK(call->site.queue, mul_back, a);
 }
 
-const struct nn_kernel nn_cuda_op_add = { .forward = add_forward, .backward = add_backward };
-const struct nn_kernel nn_cuda_op_mul = { .forward = mul_forward, .backward = mul_backward };
+const struct nn_kernel NN_CUDA(op_add) = { .forward = add_forward, .backward = add_backward };
+const struct nn_kernel NN_CUDA(op_mul) = { .forward = mul_forward, .backward = mul_backward };
 
 /* ---- dropout ---- */
 
@@ -174,5 +175,5 @@ static void dropout_backward(const struct nn_call *call)
 		drop(call, call->dy, call->dx[0], call->dx_add[0]);
 }
 
-const struct nn_kernel nn_cuda_op_dropout = { .forward = dropout_forward,
-					      .backward = dropout_backward };
+const struct nn_kernel NN_CUDA(op_dropout) = { .forward = dropout_forward,
+					       .backward = dropout_backward };

@@ -31,7 +31,7 @@ static void count(const struct nn_count_call *call)
 	a.call.queue = NULL;
 	a.n = call->rows * call->positions * (call->classes ? 1 : call->columns);
 	if (a.n > 0)
-		nn_cuda_launch(call->queue, &nn_simt_count, 1, &a);
+		nn_cuda_launch(call->queue, &NN_SIMT(count), 1, &a);
 }
 
 static void direction(const struct nn_update *update, void *to)
@@ -84,9 +84,9 @@ static void sum_of(struct nn_queue *queue, const void *values, const size_t *row
 	a.squares = squares;
 	a.partial = nn_cuda_sums(queue);
 	a.result = result;
-	nn_cuda_launch(queue, &nn_simt_sum_blocks,
+	nn_cuda_launch(queue, &NN_SIMT(sum_blocks),
 		       blocks ? (blocks + NN_AT_ONCE - 1) / NN_AT_ONCE : 1, &a);
-	nn_cuda_launch(queue, &nn_simt_sum_tree, 1, &a);
+	nn_cuda_launch(queue, &NN_SIMT(sum_tree), 1, &a);
 }
 
 static void sum(struct nn_queue *queue, const void *values, size_t n, double *result)
@@ -137,12 +137,12 @@ static void hold(struct nn_queue *queue, const double *losses, size_t step, size
 	NN_ASK(queue, hold, a);
 }
 
-void nn_cuda_functions(struct nn_device *device)
+void NN_CUDA(functions)(struct nn_device *device)
 {
 	device->loss = loss;
 	device->update = update;
 	device->direction = direction;
-	device->sum_rows = nn_cuda_sum_rows;
+	device->sum_rows = NN_CUDA(sum_rows);
 	device->add = add;
 	device->sum = sum;
 	device->sum_squares = sum_squares;

@@ -4,14 +4,12 @@
 
 #include "device/cpu/product/product.h"
 #include "device/cpu/cpu.h"
+#include "device/cuda/cuda.h"
 #include "device/device.h"
 
-struct nn_cuda_kernel {
-	const char *name;
-	void (*run)(void); /* a __global__ function; the host form: of (args, blocks) */
-	unsigned threads;
-	size_t bytes; /* of its arguments */
-};
+/* Names of what is compiled for each type: nn_cuda_product_f32, nn_simt_product_f32. */
+#define NN_CUDA(name) NN_CAT(nn_cuda_##name, NN_SUFFIX_T)
+#define NN_SIMT(name) NN_CAT(nn_simt_##name, NN_SUFFIX_T)
 
 /* n of arguments: threads of a kernel that has one for each element of something. */
 
@@ -129,8 +127,8 @@ struct nn_move_args {
 };
 
 /*
- * Element i of dimension d of `to` is that at (begin + i * step) / every of `from`; `value` where there
- * is none.
+ * Element i of dimension d of `to` is that at (begin + i * step) / every of `from`; `value` where
+ * there is none.
  */
 struct nn_take_axis {
 	long begin, step, every;
@@ -233,8 +231,8 @@ struct nn_recurrent_args {
 	int cell;
 	bool at_first, at_last;
 	const uint32_t *lengths;
-	const real *w, *bias;            /* of the state */
-	const real *ahead;               /* [position][sums] of the input */
+	const real *w, *bias; /* of the state */
+	const real *ahead;    /* [position][sums] of the input */
 	real *y, *c, *gates, *before, *cells;
 	const real *dy;
 	real *dh, *dc, *of_x, *of_h; /* gradients of sums: [position][sums] */
@@ -316,7 +314,7 @@ struct nn_hold_args {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define NN_CUDA_KERNEL(name) extern const struct nn_cuda_kernel nn_simt_##name;
+#define NN_CUDA_KERNEL(name) extern const struct nn_cuda_kernel NN_SIMT(name);
 #include "device/cuda/kernels.def"
 #ifdef __cplusplus
 }

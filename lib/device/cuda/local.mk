@@ -3,6 +3,7 @@
 NN_CUDA_SRC = \
 	lib/device/cuda/attention.c \
 	lib/device/cuda/conv-transpose2d.c \
+	lib/device/cuda/cuda.h \
 	lib/device/cuda/elements.c \
 	lib/device/cuda/functions.c \
 	lib/device/cuda/kernels.def \
@@ -32,23 +33,37 @@ NN_CUDA_CU = \
 	lib/device/cuda/tiles.cu \
 	lib/device/cuda/update.cu \
 	lib/device/cuda/windows.cu
-NN_CUDA_CPPFLAGS = -DNN_T_f32=1 -DNN_ISA_lane=1
+NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1
 EXTRA_DIST += $(NN_CUDA_CU)
 
+# what asks for kernels, for both types
+nn_cuda_asks = lib/device/cuda/libask_f32.la lib/device/cuda/libask_f64.la
+lib_device_cuda_libask_f32_la_SOURCES = $(NN_CUDA_SRC)
+lib_device_cuda_libask_f32_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f32=1
+lib_device_cuda_libask_f64_la_SOURCES = $(NN_CUDA_SRC)
+lib_device_cuda_libask_f64_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f64=1
+
 if HAVE_CUDA
+noinst_LTLIBRARIES += $(nn_cuda_asks)
+nn_cuda_kernels = $(NN_CUDA_CU:.cu=-f32.lo) $(NN_CUDA_CU:.cu=-f64.lo)
 pkglib_LTLIBRARIES += lib/nn-cuda.la
-lib_nn_cuda_la_SOURCES = lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c $(NN_CUDA_SRC)
-lib_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) $(CUDA_CPPFLAGS)
+lib_nn_cuda_la_SOURCES = lib/device/cuda/open.c lib/device/cuda/queue.c
+lib_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -Wl,--exclude-libs,ALL
-lib_nn_cuda_la_LIBADD = $(NN_CUDA_CU:.cu=.lo) $(CUDA_LIBS) -lm
-lib_nn_cuda_la_DEPENDENCIES = $(NN_CUDA_CU:.cu=.lo)
-$(NN_CUDA_CU:.cu=.lo): lib/device/cuda/kernels.def lib/device/cuda/kernels.h lib/device/cuda/phase.h \
-	$(srcdir)/lib/device/device.h $(srcdir)/lib/op/op.h
+lib_nn_cuda_la_LIBADD = $(nn_cuda_asks) $(nn_cuda_kernels) $(CUDA_LIBS) -lm
+lib_nn_cuda_la_DEPENDENCIES = $(nn_cuda_asks) $(nn_cuda_kernels)
+$(nn_cuda_kernels): lib/device/cuda/cuda.h lib/device/cuda/kernels.def lib/device/cuda/kernels.h lib/device/cuda/panels.h \
+	lib/device/cuda/phase.h $(srcdir)/lib/device/device.h $(srcdir)/lib/op/op.h
 # libtool takes -Xcompiler for itself: options of the host's compiler stand bare
-.cu.lo:
+nn_nvcc = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(NVCC) -prefer-pic -ccbin $(CUDA_CXX) $(NVCCFLAGS) $(NVCC_ARCH) \
+	-I. $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
+$(NN_CUDA_CU:.cu=-f32.lo): %-f32.lo: %.cu
 	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(NVCC) -prefer-pic -ccbin $(CUDA_CXX) $(NVCCFLAGS) $(NVCC_ARCH) \
-		-I. $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -c -o $@ $<
-CLEANFILES += $(NN_CUDA_CU:.cu=.lo) $(NN_CUDA_CU:.cu=.o)
-SUFFIXES = .cu
+	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f32=1 -c -o $@ $<
+$(NN_CUDA_CU:.cu=-f64.lo): %-f64.lo: %.cu
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f64=1 -c -o $@ $<
+CLEANFILES += $(nn_cuda_kernels) $(nn_cuda_kernels:.lo=.o)
+else
+check_LTLIBRARIES += $(nn_cuda_asks)
 endif

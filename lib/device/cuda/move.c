@@ -1,4 +1,5 @@
-/* Ops that move values: reshape, permute, transpose, concat, slice, last; and position, which adds some. */
+/* Ops that move values: reshape, permute, transpose, concat, slice, last; and position, which adds
+ * some. */
 #include "device/cuda/product.h"
 
 static size_t elements(const struct nn_call *call)
@@ -39,8 +40,8 @@ static void reshape_backward(const struct nn_call *call)
 		move_runs(call->site.queue, call->dy, n, call->dx[0], n, n, 1, call->dx_add[0]);
 }
 
-const struct nn_kernel nn_cuda_op_reshape = { .forward = reshape_forward,
-					      .backward = reshape_backward };
+const struct nn_kernel NN_CUDA(op_reshape) = { .forward = reshape_forward,
+					       .backward = reshape_backward };
 
 static void permute(const struct nn_call *call, const real *from, real *to, bool backward)
 {
@@ -68,8 +69,8 @@ static void permute_backward(const struct nn_call *call)
 		permute(call, call->dy, call->dx[0], true);
 }
 
-const struct nn_kernel nn_cuda_op_permute = { .forward = permute_forward,
-					      .backward = permute_backward };
+const struct nn_kernel NN_CUDA(op_permute) = { .forward = permute_forward,
+					       .backward = permute_backward };
 
 /* ---- slice and transpose: each element of the output from a place of its own ---- */
 
@@ -136,7 +137,7 @@ static void slice_backward(const struct nn_call *call)
 		NN_ASK(call->site.queue, take, a);
 }
 
-const struct nn_kernel nn_cuda_op_slice = { .forward = slice_forward, .backward = slice_backward };
+const struct nn_kernel NN_CUDA(op_slice) = { .forward = slice_forward, .backward = slice_backward };
 
 static void transpose(const struct nn_call *call, const struct nn_shape *in,
 		      const struct nn_shape *out, const real *from, real *to, bool add)
@@ -173,8 +174,8 @@ static void transpose_backward(const struct nn_call *call)
 			  call->dx_add[0]);
 }
 
-const struct nn_kernel nn_cuda_op_transpose = { .forward = transpose_forward,
-						.backward = transpose_backward };
+const struct nn_kernel NN_CUDA(op_transpose) = { .forward = transpose_forward,
+						 .backward = transpose_backward };
 
 /* How often inputs take turns in a row; C,H,W is held H,W,C. */
 static size_t turns_of(const struct nn_site *site)
@@ -218,8 +219,8 @@ static void concat_backward(const struct nn_call *call)
 	concat(call, true);
 }
 
-const struct nn_kernel nn_cuda_op_concat = { .forward = concat_forward,
-					     .backward = concat_backward };
+const struct nn_kernel NN_CUDA(op_concat) = { .forward = concat_forward,
+					      .backward = concat_backward };
 
 /* ---- last ---- */
 
@@ -256,7 +257,7 @@ static void last_backward(const struct nn_call *call)
 	NN_ASK(call->site.queue, last_back, a);
 }
 
-const struct nn_kernel nn_cuda_op_last = { .forward = last_forward, .backward = last_backward };
+const struct nn_kernel NN_CUDA(op_last) = { .forward = last_forward, .backward = last_backward };
 
 /* ---- position ---- */
 
@@ -279,10 +280,10 @@ static void position_backward(const struct nn_call *call)
 	char *room = call->work;
 	NN_ARGS(struct nn_weights_args, a);
 
-	a.c = nn_cuda_matrix(1, size);
+	a.c = NN_CUDA(matrix)(1, size);
 	a.dy = call->dy;
-	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, 1, &room);
-	nn_cuda_bias_gradient(call, 0, &a, &room);
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, 1, &room);
+	NN_CUDA(bias_gradient)(call, 0, &a, &room);
 	reshape_backward(call);
 }
 
@@ -291,11 +292,12 @@ static size_t position_work(const struct nn_site *site, size_t max_rows, size_t 
 {
 	(void)max_rows;
 	(void)threads;
-	return site->training ? nn_bounds_bytes(max_leaves) +
-					nn_cuda_leaves_bytes(nn_shape_count(&site->out), max_leaves)
-			      : 0;
+	return site->training
+		       ? nn_bounds_bytes(max_leaves) +
+				 NN_CUDA(leaves_bytes)(nn_shape_count(&site->out), max_leaves)
+		       : 0;
 }
 
-const struct nn_kernel nn_cuda_op_position = { .forward = position_forward,
-					       .backward = position_backward,
-					       .work = position_work };
+const struct nn_kernel NN_CUDA(op_position) = { .forward = position_forward,
+						.backward = position_backward,
+						.work = position_work };

@@ -56,9 +56,9 @@ static void put_groups(struct nn_norm_args *a, const struct nn_call *call)
 
 		a->max_blocks = blocks > a->max_blocks ? blocks : a->max_blocks;
 	}
-	a->group = nn_cuda_bounds(call->site.queue, call->group, call->n_groups, 1, &room);
+	a->group = NN_CUDA(bounds)(call->site.queue, call->group, call->n_groups, 1, &room);
 	if (call->leaf)
-		a->leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, 1, &room);
+		a->leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, 1, &room);
 	a->mean = call->saved;
 	a->inverse = a->mean + call->n_groups * a->channels;
 	a->partial = (real *)(void *)room;
@@ -74,7 +74,7 @@ static void normalize(const struct nn_call *call, struct nn_norm_args *a)
 	a->residual = attrs->epilogue.residual ? call->x[call->site.n_in - 1] : NULL;
 	NN_ASK(call->site.queue, normalize, *a);
 	if (attrs->epilogue.activation != NN_ACT_NONE)
-		nn_cuda_activate(call->site.queue, &attrs->epilogue, call->y, a->n);
+		NN_CUDA(activate)(call->site.queue, &attrs->epilogue, call->y, a->n);
 }
 
 static void predict(const struct nn_call *call)
@@ -152,8 +152,8 @@ static void frozen(const struct nn_call *call)
 	residual = residual != call->dy ? residual : NULL;
 	a.n = call->rows * a.positions * a.channels;
 	if (e->activation != NN_ACT_NONE || residual)
-		nn_cuda_activate_back(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL,
-				      residual, a.n);
+		NN_CUDA(activate_back)
+		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
 	a.dy = call->dy;
 	a.to = call->dx[0];
 	if (!a.to)
@@ -175,8 +175,8 @@ static void before_epilogue(const struct nn_call *call, struct nn_norm_args *a)
 		to = a->d;
 	residual = residual != a->d ? residual : NULL;
 	if (to || residual)
-		nn_cuda_activate_back(call, e, to, residual,
-				      call->rows * a->positions * a->channels);
+		NN_CUDA(activate_back)
+		(call, e, to, residual, call->rows * a->positions * a->channels);
 }
 
 static void backward(const struct nn_call *call)
@@ -243,7 +243,7 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	       2 * groups * (max_blocks(site, max_rows) + 1) * channels_of(site) * sizeof(real);
 }
 
-const struct nn_kernel nn_cuda_op_batchnorm = {
+const struct nn_kernel NN_CUDA(op_batchnorm) = {
 	.forward = forward,
 	.backward = backward,
 	.saved = saved,

@@ -3,20 +3,22 @@
 
 #include "base/module.h"
 #include "device/cuda/cuda.h"
+#include "device/queue.h"
 
 #define NN_CUDA_DEVICES 64
 
-static struct nn_device devices[NN_CUDA_DEVICES];
+static struct nn_device devices[2][NN_CUDA_DEVICES]; /* of f32, of f64 */
 
 int nn_cuda_number(const struct nn_device *device)
 {
-	return (int)(device - devices);
+	return (int)((device - devices[0]) % NN_CUDA_DEVICES);
 }
 
 /* Makes no context: that takes long. */
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
 {
 	const struct nn_device *cpu = nn_device_open("cpu", dtype, err);
+	struct nn_device *device = &devices[dtype == NN_F64][number % NN_CUDA_DEVICES];
 	int n = 0;
 	cudaError_t error = cudaGetDeviceCount(&n);
 
@@ -27,12 +29,12 @@ static const struct nn_device *open_device(int number, enum nn_dtype dtype, stru
 		nn_fail(err, NN_ENODEV, "%s", cudaGetErrorString(error));
 	} else if (number >= n || number >= NN_CUDA_DEVICES) {
 		nn_fail(err, NN_ENODEV, "there is no such device: CUDA has %d", n);
-	} else if (dtype != NN_F32) {
-		nn_fail(err, NN_ENODEV, "it computes in f32 alone");
+	} else if (dtype != NN_F32 && dtype != NN_F64) {
+		nn_fail(err, NN_ENODEV, "it computes in f32 and f64 alone");
 	} else {
-		if (!devices[number].name)
-			nn_cuda_device(&devices[number], cpu, &nn_cuda_remote);
-		return &devices[number];
+		if (!device->name)
+			nn_cuda_device(device, cpu, &nn_cuda_remote);
+		return device;
 	}
 	return NULL;
 }

@@ -2,13 +2,13 @@
 #include "device/cuda/launch.h"
 
 static const struct nn_kernel *const kernels[NN_N_OPS] = {
-#define NN_OP(id, name) [NN_OP_##id] = &nn_cuda_op_##id,
+#define NN_OP(id, name) [NN_OP_##id] = &NN_CUDA(op_##id),
 #include "op/ops.def"
 #undef NN_OP
 };
 
-void nn_cuda_device(struct nn_device *device, const struct nn_device *cpu,
-		    const struct nn_remote *remote)
+void NN_CUDA(device)(struct nn_device *device, const struct nn_device *cpu,
+		     const struct nn_remote *remote)
 {
 	*device = *cpu;
 	device->name = "cuda";
@@ -20,11 +20,11 @@ void nn_cuda_device(struct nn_device *device, const struct nn_device *cpu,
 	device->library_kernels = NULL;
 	device->fma = NULL;
 	device->read = NULL;
-	nn_cuda_functions(device);
+	NN_CUDA(functions)(device);
 }
 
-struct nn_bounds nn_cuda_bounds(struct nn_queue *queue, const size_t *bound, size_t n, size_t unit,
-				char **room)
+struct nn_bounds NN_CUDA(bounds)(struct nn_queue *queue, const size_t *bound, size_t n, size_t unit,
+				 char **room)
 {
 	struct nn_bounds b = { .n = n, .unit = unit };
 

@@ -29,33 +29,33 @@ struct nn_spot {
  */
 #ifdef __CUDACC__
 
+#define NN_RUN(name) NN_CAT(nn_run_##name, NN_SUFFIX_T)
+
 #define NN_MAP(name, args_t) \
 	NN_INLINE void name##_at(const args_t *a, size_t i); \
 	extern "C" __global__ void __launch_bounds__(NN_MAP_THREADS) \
-		nn_run_##name(const __grid_constant__ args_t args) \
+		NN_RUN(name)(const __grid_constant__ args_t args) \
 	{ \
 		size_t i = (size_t)blockIdx.x * NN_MAP_THREADS + threadIdx.x; \
 		if (i < args.n) \
 			name##_at(&args, i); \
 	} \
-	extern "C" const struct nn_cuda_kernel nn_simt_##name = { \
-		#name, (void (*)(void))nn_run_##name, NN_MAP_THREADS, sizeof(args_t) \
-	}; \
+	extern "C" const struct nn_cuda_kernel NN_SIMT( \
+		name) = { #name, (void (*)(void))NN_RUN(name), NN_MAP_THREADS, sizeof(args_t) }; \
 	NN_INLINE void name##_at(const args_t *a, size_t i)
 
 #define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
 	NN_INLINE void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *r); \
 	extern "C" __global__ void __launch_bounds__(n_threads) \
-		nn_run_##name(const __grid_constant__ args_t args) \
+		NN_RUN(name)(const __grid_constant__ args_t args) \
 	{ \
 		__shared__ __align__(16) shared_t shared; \
 		reg_t reg; \
 		struct nn_spot p = { blockIdx.x, threadIdx.x }; \
 		name##_script(&args, p, &shared, &reg); \
 	} \
-	extern "C" const struct nn_cuda_kernel nn_simt_##name = { #name, \
-								  (void (*)(void))nn_run_##name, \
-								  n_threads, sizeof(args_t) }; \
+	extern "C" const struct nn_cuda_kernel NN_SIMT( \
+		name) = { #name, (void (*)(void))NN_RUN(name), n_threads, sizeof(args_t) }; \
 	NN_INLINE void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *r)
 
 #define NN_PHASE(f, ...) \
@@ -77,8 +77,8 @@ extern bool nn_cuda_backwards; /* threads of a phase */
 		for (size_t t = 0; t < a->n; t++) \
 			name##_at(a, nn_cuda_backwards ? a->n - 1 - t : t); \
 	} \
-	const struct nn_cuda_kernel nn_simt_##name = { #name, (void (*)(void))nn_run_##name, \
-						       NN_MAP_THREADS, sizeof(args_t) }; \
+	const struct nn_cuda_kernel NN_SIMT(name) = { #name, (void (*)(void))nn_run_##name, \
+						      NN_MAP_THREADS, sizeof(args_t) }; \
 	NN_INLINE void name##_at(const args_t *a, size_t i)
 
 #define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
@@ -99,8 +99,8 @@ extern bool nn_cuda_backwards; /* threads of a phase */
 		free(s); \
 		free(regs); \
 	} \
-	const struct nn_cuda_kernel nn_simt_##name = { #name, (void (*)(void))nn_run_##name, \
-						       n_threads, sizeof(args_t) }; \
+	const struct nn_cuda_kernel NN_SIMT(name) = { #name, (void (*)(void))nn_run_##name, \
+						      n_threads, sizeof(args_t) }; \
 	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
 				  unsigned threads_)
 

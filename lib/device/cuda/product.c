@@ -18,7 +18,7 @@ struct product {
 	size_t channels, flat; /* of a flattened image */
 };
 
-struct nn_conv nn_cuda_matrix(size_t in, size_t out)
+struct nn_conv NN_CUDA(matrix)(size_t in, size_t out)
 {
 	static const size_t one[2] = { 1, 1 }, none[2] = { 0, 0 };
 	struct nn_conv c;
@@ -27,7 +27,7 @@ struct nn_conv nn_cuda_matrix(size_t in, size_t out)
 	return c;
 }
 
-size_t nn_cuda_packed(const struct nn_conv *c)
+size_t NN_CUDA(packed)(const struct nn_conv *c)
 {
 	if (nn_conv_depthwise(c))
 		return (size_t)(c->h.n * c->w.n) * nn_packed_channels(c->groups * c->cout);
@@ -47,8 +47,8 @@ static struct product dense_of(const struct nn_site *site)
 			     .channels = a->channels,
 			     .flat = a->positions };
 
-	p.c = nn_cuda_matrix(in, a->out);
-	p.packed = nn_cuda_packed(&p.c);
+	p.c = NN_CUDA(matrix)(in, a->out);
+	p.packed = NN_CUDA(packed)(&p.c);
 	return p;
 }
 
@@ -65,7 +65,7 @@ static struct product conv_of(const struct nn_site *site)
 	nn_conv_init(&p.c, a->kernel, a->stride, a->pad, a->dilation, a->groups, in->dim[0], a->out,
 		     in->dim[1], in->dim[2]);
 	p.image = (size_t)(p.c.h.out * p.c.w.out) * a->out;
-	p.packed = nn_cuda_packed(&p.c);
+	p.packed = NN_CUDA(packed)(&p.c);
 	return p;
 }
 
@@ -78,9 +78,9 @@ static struct nn_pooling pooling_of(const struct nn_site *site, const struct pro
 
 /* ---- forward ---- */
 
-void nn_cuda_product(struct nn_queue *queue, const struct nn_product_args *a)
+void NN_CUDA(product)(struct nn_queue *queue, const struct nn_product_args *a)
 {
-	if (!nn_cuda_is_matrix(&a->c) || !nn_cuda_in_tiles(queue, a, false))
+	if (!NN_CUDA(is_matrix)(&a->c) || !NN_CUDA(in_tiles)(queue, a, false))
 		NN_ASK(queue, product, *a);
 }
 
@@ -102,13 +102,13 @@ static void forward(const struct nn_call *call, const struct product *p)
 	a.y = p->pooled ? call->work : call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
-	nn_cuda_product(queue, &a);
+	NN_CUDA(product)(queue, &a);
 	if (nn_tail_rest(p->epilogue))
-		nn_cuda_activate(queue, p->epilogue, a.y, a.n);
+		NN_CUDA(activate)(queue, p->epilogue, a.y, a.n);
 	if (p->pooled) {
 		struct nn_pooling pool = pooling_of(&call->site, p);
 
-		nn_cuda_max_pool(queue, &pool, call->rows, a.y, call->y, call->saved);
+		NN_CUDA(max_pool)(queue, &pool, call->rows, a.y, call->y, call->saved);
 	}
 }
 
@@ -125,16 +125,17 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 		real *other = residual != call->dy ? residual : NULL;
 
 		if (e->activation != NN_ACT_NONE || other)
-			nn_cuda_activate_back(
-				call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, other, n);
+			NN_CUDA(activate_back)
+			(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, other, n);
 		return call->dy;
 	}
 	if (e->activation != NN_ACT_NONE)
-		nn_cuda_activate_back(call, e, call->dy, NULL, n);
+		NN_CUDA(activate_back)(call, e, call->dy, NULL, n);
 	z = (real *)(void *)*room;
 	*room += nn_cuda_rounded(call->rows * p->image * sizeof(real));
 	struct nn_pooling pool = pooling_of(&call->site, p);
-	nn_cuda_max_pool_back(call->site.queue, &pool, call->rows, call->dy, call->saved, z, false);
+	NN_CUDA(max_pool_back)
+	(call->site.queue, &pool, call->rows, call->dy, call->saved, z, false);
 	if (residual) {
 		NN_ARGS(struct nn_activation_args, a);
 
@@ -148,9 +149,9 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 	return z;
 }
 
-void nn_cuda_input_gradient(struct nn_queue *queue, const struct nn_product_args *a)
+void NN_CUDA(input_gradient)(struct nn_queue *queue, const struct nn_product_args *a)
 {
-	if (a->turned || !nn_cuda_in_tiles(queue, a, true))
+	if (a->turned || !NN_CUDA(in_tiles)(queue, a, true))
 		NN_ASK(queue, product_input, *a);
 }
 
@@ -168,7 +169,7 @@ static void input_gradient(const struct nn_call *call, const struct product *p, 
 	a.dy = d;
 	a.dx = call->dx[0];
 	a.add = call->dx_add[0];
-	nn_cuda_input_gradient(call->site.queue, &a);
+	NN_CUDA(input_gradient)(call->site.queue, &a);
 }
 
 static void weight_gradients(const struct nn_call *call, const struct product *p, const real *d,
@@ -179,10 +180,10 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 	a.c = p->c;
 	a.x = call->x[0];
 	a.dy = d;
-	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
-	nn_cuda_weight_gradient(call, 0, &a, &room);
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
+	NN_CUDA(weight_gradient)(call, 0, &a, &room);
 	if (p->bias)
-		nn_cuda_bias_gradient(call, 1, &a, &room);
+		NN_CUDA(bias_gradient)(call, 1, &a, &room);
 }
 
 static void backward(const struct nn_call *call, const struct product *p)
@@ -209,16 +210,16 @@ static size_t work_of(const struct nn_site *site, const struct product *p, size_
 	if (!site->training)
 		return z;
 	/* a call may have fewer leaves, whose buffers are fewer */
-	return z + nn_bounds_bytes(max_leaves) + nn_cuda_leaves_bytes(p->packed, max_leaves) +
-	       nn_cuda_leaves_bytes(p->out, max_leaves);
+	return z + nn_bounds_bytes(max_leaves) + NN_CUDA(leaves_bytes)(p->packed, max_leaves) +
+	       NN_CUDA(leaves_bytes)(p->out, max_leaves);
 }
 
-void nn_cuda_pack(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
-		  size_t positions, const void *from, void *to, bool unpack)
+void NN_CUDA(pack)(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
+		   size_t positions, const void *from, void *to, bool unpack)
 {
 	NN_ARGS(struct nn_turn_args, a);
 
-	a.n = nn_cuda_packed(c);
+	a.n = NN_CUDA(packed)(c);
 	a.c = *c;
 	a.depthwise = nn_conv_depthwise(c);
 	a.unpack = unpack;
@@ -233,7 +234,7 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 		     const void *from, void *to, bool unpack)
 {
 	if (param == 0)
-		nn_cuda_pack(site->queue, &p->c, p->channels, p->flat, from, to, unpack);
+		NN_CUDA(pack)(site->queue, &p->c, p->channels, p->flat, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, p->out * sizeof(real));
 }
@@ -277,12 +278,12 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 NN_PRODUCT(dense, dense_of)
 NN_PRODUCT(conv2d, conv_of)
 
-const struct nn_kernel nn_cuda_op_dense = { .forward = dense_forward,
-					    .backward = dense_backward,
-					    .work = dense_work,
-					    .packed = dense_packed,
-					    .pack = dense_pack,
-					    .unpack = dense_unpack };
+const struct nn_kernel NN_CUDA(op_dense) = { .forward = dense_forward,
+					     .backward = dense_backward,
+					     .work = dense_work,
+					     .packed = dense_packed,
+					     .pack = dense_pack,
+					     .unpack = dense_unpack };
 
 static size_t conv2d_saved(const struct nn_site *site, size_t max_rows)
 {
@@ -295,7 +296,7 @@ static size_t conv2d_saved(const struct nn_site *site, size_t max_rows)
 	return max_rows * nn_pooling_places(&pool);
 }
 
-size_t nn_cuda_turned(const struct nn_conv *c)
+size_t NN_CUDA(turned)(const struct nn_conv *c)
 {
 	size_t taps = (size_t)(c->h.n * c->w.n) * c->cout;
 
@@ -304,11 +305,11 @@ size_t nn_cuda_turned(const struct nn_conv *c)
 	       sizeof(real);
 }
 
-void nn_cuda_turn(struct nn_queue *queue, const struct nn_conv *c, const real *w, real *turned)
+void NN_CUDA(turn)(struct nn_queue *queue, const struct nn_conv *c, const real *w, real *turned)
 {
 	NN_ARGS(struct nn_turn_args, a);
 
-	a.n = nn_cuda_packed(c);
+	a.n = NN_CUDA(packed)(c);
 	a.c = *c;
 	a.depthwise = nn_conv_depthwise(c);
 	a.from = w;
@@ -320,7 +321,7 @@ static size_t conv2d_derived(const struct nn_site *site)
 {
 	const struct product p = conv_of(site);
 
-	return site->training && site->want_dx ? nn_cuda_turned(&p.c) : 0;
+	return site->training && site->want_dx ? NN_CUDA(turned)(&p.c) : 0;
 }
 
 static void conv2d_derive(const struct nn_site *site, const void *const *w, void *derived,
@@ -330,15 +331,15 @@ static void conv2d_derive(const struct nn_site *site, const void *const *w, void
 
 	(void)pool;
 	if (site->training && site->want_dx)
-		nn_cuda_turn(site->queue, &p.c, w[0], derived);
+		NN_CUDA(turn)(site->queue, &p.c, w[0], derived);
 }
 
-const struct nn_kernel nn_cuda_op_conv2d = { .forward = conv2d_forward,
-					     .backward = conv2d_backward,
-					     .saved = conv2d_saved,
-					     .work = conv2d_work,
-					     .derived = conv2d_derived,
-					     .derive = conv2d_derive,
-					     .packed = conv2d_packed,
-					     .pack = conv2d_pack,
-					     .unpack = conv2d_unpack };
+const struct nn_kernel NN_CUDA(op_conv2d) = { .forward = conv2d_forward,
+					      .backward = conv2d_backward,
+					      .saved = conv2d_saved,
+					      .work = conv2d_work,
+					      .derived = conv2d_derived,
+					      .derive = conv2d_derive,
+					      .packed = conv2d_packed,
+					      .pack = conv2d_pack,
+					      .unpack = conv2d_unpack };

@@ -1,15 +1,18 @@
 /* Memory, streams and graphs of the CUDA runtime behind struct nn_remote, and how kernels start. */
+#include <string.h>
+
 #include <cuda_runtime_api.h>
 
 #include "base/memory.h"
 #include "device/cuda/cuda.h"
+#include "device/queue.h"
 
 struct nn_cuda_queue {
 	struct nn_queue head;
 	int number;
 	cudaStream_t stream;
 	cudaEvent_t event; /* of what was asked for until another queue waited for it */
-	real *sums;
+	void *sums;
 	cudaError_t failed; /* first, since the last wait */
 	const char *what;   /* did: a kernel, a copy */
 	bool lost;          /* the device answers no more */
@@ -46,7 +49,7 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 	     kernel->name);
 }
 
-real *nn_cuda_sums(struct nn_queue *queue)
+void *nn_cuda_sums(struct nn_queue *queue)
 {
 	return ((struct nn_cuda_queue *)queue)->sums;
 }
@@ -93,7 +96,7 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
 	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
 	    (error = cudaEventCreateWithFlags(&q->event, cudaEventDisableTiming)) == cudaSuccess &&
-	    (error = cudaMalloc((void **)&q->sums, NN_CUDA_SUMS * sizeof(real))) == cudaSuccess)
+	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess)
 		return &q->head;
 	failed(q, error, "opening it", err);
 	queue_close(&q->head);

@@ -4,7 +4,7 @@
 struct recurrence {
 	const struct nn_recurrent *attrs;
 	size_t steps, units, sums; /* sums: products of a position, gates * units */
-	size_t kept;               /* of a position for backward: gates; gru: the state's part of n */
+	size_t kept; /* of a position for backward: gates; gru: the state's part of n */
 	bool lstm, gru;
 	struct nn_conv x, h;
 };
@@ -20,8 +20,8 @@ static struct recurrence recurrence_of(const struct nn_site *site)
 				.gru = attrs->cell == NN_CELL_GRU };
 
 	r.kept = r.lstm || r.gru ? 4 * r.units : r.units;
-	r.x = nn_cuda_matrix(site->in[0].dim[1], r.sums);
-	r.h = nn_cuda_matrix(r.units, r.sums);
+	r.x = NN_CUDA(matrix)(site->in[0].dim[1], r.sums);
+	r.h = NN_CUDA(matrix)(r.units, r.sums);
 	return r;
 }
 
@@ -81,7 +81,7 @@ static void forward(const struct nn_call *call)
 	p.w = call->w[0];
 	p.bias = r.attrs->bias ? call->w[2] : NULL;
 	p.y = take(&room, p.n);
-	nn_cuda_product(call->site.queue, &p);
+	NN_CUDA(product)(call->site.queue, &p);
 	a.ahead = p.y;
 	a.c = take(&room, a.n);
 	a.y = call->y;
@@ -97,14 +97,14 @@ static void weight_gradients(const struct nn_call *call, const struct recurrence
 {
 	NN_ARGS(struct nn_weights_args, a);
 
-	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, r->steps, &room);
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, r->steps, &room);
 	for (int k = 0; k < 2; k++) {
 		a.c = k ? r->h : r->x;
 		a.x = k ? steps->before : call->x[0];
 		a.dy = k ? steps->of_h : steps->of_x;
-		nn_cuda_weight_gradient(call, k, &a, &room);
+		NN_CUDA(weight_gradient)(call, k, &a, &room);
 		if (r->attrs->bias)
-			nn_cuda_bias_gradient(call, 2 + k, &a, &room);
+			NN_CUDA(bias_gradient)(call, 2 + k, &a, &room);
 	}
 }
 
@@ -135,7 +135,7 @@ static void backward(const struct nn_call *call)
 	p.dy = a.of_x;
 	p.dx = call->dx[0];
 	p.add = call->dx_add[0];
-	nn_cuda_input_gradient(call->site.queue, &p);
+	NN_CUDA(input_gradient)(call->site.queue, &p);
 }
 
 /* ---- memory and packing ---- */
@@ -144,9 +144,9 @@ static size_t saved(const struct nn_site *site, size_t max_rows)
 {
 	const struct recurrence r = recurrence_of(site);
 
-	return site->training ? max_rows * r.steps * (r.kept + (r.lstm ? 2 : 1) * r.units) *
-					sizeof(real)
-			      : 0;
+	return site->training
+		       ? max_rows * r.steps * (r.kept + (r.lstm ? 2 : 1) * r.units) * sizeof(real)
+		       : 0;
 }
 
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
@@ -156,19 +156,18 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	       states = nn_cuda_rounded(max_rows * r.units * sizeof(real));
 
 	(void)threads;
-	return !site->training
-		       ? sums + states
-		       : (r.gru ? 2 : 1) * sums + 2 * states + nn_bounds_bytes(max_leaves) +
-				 nn_cuda_leaves_bytes(nn_cuda_packed(&r.x), max_leaves) +
-				 nn_cuda_leaves_bytes(nn_cuda_packed(&r.h), max_leaves) +
-				 2 * nn_cuda_leaves_bytes(r.sums, max_leaves);
+	return !site->training ? sums + states
+			       : (r.gru ? 2 : 1) * sums + 2 * states + nn_bounds_bytes(max_leaves) +
+					 NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.x), max_leaves) +
+					 NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.h), max_leaves) +
+					 2 * NN_CUDA(leaves_bytes)(r.sums, max_leaves);
 }
 
 static size_t packed(const struct nn_site *site, int param)
 {
 	const struct recurrence r = recurrence_of(site);
 
-	return param < 2 ? nn_cuda_packed(param ? &r.h : &r.x) : r.sums;
+	return param < 2 ? NN_CUDA(packed)(param ? &r.h : &r.x) : r.sums;
 }
 
 static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack)
@@ -176,7 +175,7 @@ static void pack_any(const struct nn_site *site, int param, const void *from, vo
 	const struct recurrence r = recurrence_of(site);
 
 	if (param < 2)
-		nn_cuda_pack(site->queue, param ? &r.h : &r.x, 0, 0, from, to, unpack);
+		NN_CUDA(pack)(site->queue, param ? &r.h : &r.x, 0, 0, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, r.sums * sizeof(real));
 }
@@ -191,10 +190,10 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 	pack_any(site, param, packed, canonical, true);
 }
 
-const struct nn_kernel nn_cuda_op_recurrent = { .forward = forward,
-						.backward = backward,
-						.saved = saved,
-						.work = work,
-						.packed = packed,
-						.pack = pack,
-						.unpack = unpack };
+const struct nn_kernel NN_CUDA(op_recurrent) = { .forward = forward,
+						 .backward = backward,
+						 .saved = saved,
+						 .work = work,
+						 .packed = packed,
+						 .pack = pack,
+						 .unpack = unpack };

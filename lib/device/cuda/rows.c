@@ -41,8 +41,8 @@ static void softmax_backward(const struct nn_call *call)
 	NN_ASK(call->site.queue, softmax_back, a);
 }
 
-const struct nn_kernel nn_cuda_op_softmax = { .forward = softmax_forward,
-					      .backward = softmax_backward };
+const struct nn_kernel NN_CUDA(op_softmax) = { .forward = softmax_forward,
+					       .backward = softmax_backward };
 
 /* ---- layernorm ---- */
 
@@ -89,7 +89,7 @@ static void layernorm_weights(const struct nn_call *call)
 	char *room = call->work;
 	NN_ARGS(struct nn_tree_args, t);
 
-	a.leaf = nn_cuda_bounds(queue, call->leaf, call->n_leaves, positions(&call->site), &room);
+	a.leaf = NN_CUDA(bounds)(queue, call->leaf, call->n_leaves, positions(&call->site), &room);
 	a.n = a.columns * call->n_leaves;
 	a.first = call->first;
 	for (int k = 0; k < 2; k++) {
@@ -135,7 +135,7 @@ static size_t layernorm_work(const struct nn_site *site, size_t max_rows, size_t
 			      : 0;
 }
 
-const struct nn_kernel nn_cuda_op_layernorm = { .forward = layernorm_forward,
-						.backward = layernorm_backward,
-						.saved = layernorm_saved,
-						.work = layernorm_work };
+const struct nn_kernel NN_CUDA(op_layernorm) = { .forward = layernorm_forward,
+						 .backward = layernorm_backward,
+						 .saved = layernorm_saved,
+						 .work = layernorm_work };

@@ -33,8 +33,8 @@ static void backward(const struct nn_call *call)
 	struct nn_table_args a = table_of(call);
 	char *room = call->work;
 
-	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves,
-				nn_shape_count(call->site.in), &room);
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves,
+				 nn_shape_count(call->site.in), &room);
 	a.leaf_number = call->leaf_number;
 	a.list = *(const struct nn_row_list *)call->dw[0];
 	a.n = a.numbers * a.size;
@@ -50,11 +50,10 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	return site->training ? nn_bounds_bytes(max_leaves) : 0;
 }
 
-const struct nn_kernel nn_cuda_op_embedding = { .forward = forward,
-						.backward = backward,
-						.work = work };
+const struct nn_kernel
+	NN_CUDA(op_embedding) = { .forward = forward, .backward = backward, .work = work };
 
-void nn_cuda_sum_rows(const struct nn_row_sum *sum)
+void NN_CUDA(sum_rows)(const struct nn_row_sum *sum)
 {
 	size_t room = sum->entries->room;
 	NN_ARGS(struct nn_row_sum_args, a);
@@ -69,6 +68,6 @@ void nn_cuda_sum_rows(const struct nn_row_sum *sum)
 	a.n = room * a.sums.width;
 	if (room == 0)
 		return;
-	nn_cuda_launch(sum->queue, &nn_simt_sort_rows, 1, &a);
+	nn_cuda_launch(sum->queue, &NN_SIMT(sort_rows), 1, &a);
 	NN_ASK(sum->queue, sum_rows, a);
 }

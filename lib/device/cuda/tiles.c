@@ -19,7 +19,7 @@ static bool ask_tiles(struct nn_queue *queue, const struct nn_cuda_kernel *kerne
 	return true;
 }
 
-bool nn_cuda_in_tiles(struct nn_queue *queue, const struct nn_product_args *a, bool input)
+bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, bool input)
 {
 	NN_ARGS(struct nn_tile_args, t);
 
@@ -27,10 +27,10 @@ bool nn_cuda_in_tiles(struct nn_queue *queue, const struct nn_product_args *a, b
 	t.n = input ? a->c.cin : a->c.cout;
 	t.m = a->n / t.n;
 	t.depth = input ? a->c.cout : a->c.cin;
-	return ask_tiles(queue, input ? &nn_simt_tile_input : &nn_simt_tile, &t, 1);
+	return ask_tiles(queue, input ? &NN_SIMT(tile_input) : &NN_SIMT(tile), &t, 1);
 }
 
-bool nn_cuda_weights_in_tiles(struct nn_queue *queue, const struct nn_weights_args *a)
+bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
 {
 	NN_ARGS(struct nn_tile_args, t);
 
@@ -47,5 +47,5 @@ bool nn_cuda_weights_in_tiles(struct nn_queue *queue, const struct nn_weights_ar
 	t.rest = a->rest;
 	t.size = a->size;
 	t.leaf = a->leaf;
-	return ask_tiles(queue, &nn_simt_tile_weights, &t, a->apart ? a->leaf.n : 1);
+	return ask_tiles(queue, &NN_SIMT(tile_weights), &t, a->apart ? a->leaf.n : 1);
 }

@@ -21,7 +21,7 @@ static bool are_apart(size_t size, size_t n_leaves)
 	return n_leaves > 1 && size < NN_FEW;
 }
 
-size_t nn_cuda_leaves_bytes(size_t size, size_t n_leaves)
+size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves)
 {
 	return are_apart(size, n_leaves) ? nn_cuda_rounded(size * (n_leaves - 1) * sizeof(real))
 					 : 0;
@@ -39,24 +39,24 @@ static void gradient(const struct nn_call *call, int param, struct nn_weights_ar
 	a->n = a->apart ? a->size * call->n_leaves : a->size;
 	a->dw = call->dw[param];
 	a->rest = (real *)(void *)*room;
-	*room += nn_cuda_leaves_bytes(a->size, call->n_leaves);
+	*room += NN_CUDA(leaves_bytes)(a->size, call->n_leaves);
 	if (bias)
 		NN_ASK(queue, product_bias, *a);
-	else if (!nn_cuda_is_matrix(&a->c) || !nn_cuda_weights_in_tiles(queue, a))
+	else if (!NN_CUDA(is_matrix)(&a->c) || !NN_CUDA(weights_in_tiles)(queue, a))
 		NN_ASK(queue, product_weights, *a);
 	add_leaves(queue, a);
 }
 
-void nn_cuda_weight_gradient(const struct nn_call *call, int param, struct nn_weights_args *a,
-			     char **room)
+void NN_CUDA(weight_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
+			      char **room)
 {
 	a->depthwise = nn_conv_depthwise(&a->c);
-	a->size = nn_cuda_packed(&a->c);
+	a->size = NN_CUDA(packed)(&a->c);
 	gradient(call, param, a, false, room);
 }
 
-void nn_cuda_bias_gradient(const struct nn_call *call, int param, struct nn_weights_args *a,
-			   char **room)
+void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
+			    char **room)
 {
 	a->size = a->c.cout * a->c.groups;
 	gradient(call, param, a, true, room);

@@ -22,8 +22,8 @@ static size_t elements(const long size[2], size_t channels, size_t rows)
 	return rows * (size_t)(size[0] * size[1]) * channels;
 }
 
-void nn_cuda_max_pool(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
-		      const real *x, real *y, void *places)
+void NN_CUDA(max_pool)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
+		       const real *x, real *y, void *places)
 {
 	struct nn_pool_args a = args_of(pool);
 
@@ -34,8 +34,8 @@ void nn_cuda_max_pool(struct nn_queue *queue, const struct nn_pooling *pool, siz
 	NN_ASK(queue, max_pool, a);
 }
 
-void nn_cuda_max_pool_back(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
-			   const real *dy, const void *places, real *dx, bool add)
+void NN_CUDA(max_pool_back)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
+			    const real *dy, const void *places, real *dx, bool add)
 {
 	struct nn_pool_args a = args_of(pool);
 
@@ -59,7 +59,7 @@ static void max_forward(const struct nn_call *call)
 {
 	struct nn_pooling p = pooling(&call->site);
 
-	nn_cuda_max_pool(call->site.queue, &p, call->rows, call->x[0], call->y, call->saved);
+	NN_CUDA(max_pool)(call->site.queue, &p, call->rows, call->x[0], call->y, call->saved);
 }
 
 static void max_backward(const struct nn_call *call)
@@ -67,8 +67,9 @@ static void max_backward(const struct nn_call *call)
 	struct nn_pooling p = pooling(&call->site);
 
 	if (call->dx[0])
-		nn_cuda_max_pool_back(call->site.queue, &p, call->rows, call->dy, call->saved,
-				      call->dx[0], call->dx_add[0]);
+		NN_CUDA(max_pool_back)
+		(call->site.queue, &p, call->rows, call->dy, call->saved, call->dx[0],
+		 call->dx_add[0]);
 }
 
 static size_t max_saved(const struct nn_site *site, size_t max_rows)
@@ -135,13 +136,13 @@ static void global_backward(const struct nn_call *call)
 	mean(call, &p, true, true);
 }
 
-const struct nn_kernel nn_cuda_op_maxpool2d = { .forward = max_forward,
-						.backward = max_backward,
-						.saved = max_saved };
-const struct nn_kernel nn_cuda_op_avgpool2d = { .forward = mean_forward,
-						.backward = mean_backward };
-const struct nn_kernel nn_cuda_op_global_avgpool = { .forward = global_forward,
-						     .backward = global_backward };
+const struct nn_kernel NN_CUDA(op_maxpool2d) = { .forward = max_forward,
+						 .backward = max_backward,
+						 .saved = max_saved };
+const struct nn_kernel NN_CUDA(op_avgpool2d) = { .forward = mean_forward,
+						 .backward = mean_backward };
+const struct nn_kernel NN_CUDA(op_global_avgpool) = { .forward = global_forward,
+						      .backward = global_backward };
 
 /* ---- upsample ---- */
 
@@ -179,5 +180,5 @@ static void upsample_backward(const struct nn_call *call)
 		upsample(call, true, call->dy, call->dx[0], call->dx_add[0]);
 }
 
-const struct nn_kernel nn_cuda_op_upsample = { .forward = upsample_forward,
-					       .backward = upsample_backward };
+const struct nn_kernel NN_CUDA(op_upsample) = { .forward = upsample_forward,
+						.backward = upsample_backward };

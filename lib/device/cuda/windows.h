@@ -5,9 +5,9 @@
 #include "device/cpu/pooling.h"
 #include "device/cuda/launch.h"
 
-void nn_cuda_max_pool(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
-		      const real *x, real *y, void *places);
-void nn_cuda_max_pool_back(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
-			   const real *dy, const void *places, real *dx, bool add);
+void NN_CUDA(max_pool)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
+		       const real *x, real *y, void *places);
+void NN_CUDA(max_pool_back)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
+			    const real *dy, const void *places, real *dx, bool add);
 
 #endif

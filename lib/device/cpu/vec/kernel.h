@@ -43,12 +43,18 @@ typedef int32_t r_int;
 typedef double real;
 typedef int64_t r_int;
 #define NN_SUFFIX_T _f64
+#ifdef __CUDACC__
+#define r_sqrt __dsqrt_rn
+#define r_rint rint
+#define r_fma __fma_rn
+#else
 #define r_sqrt __builtin_sqrt
 #define r_rint __builtin_rint
 #if defined __x86_64__ && !defined __FMA__
 #define r_fma nn_flush_fma
 #else
 #define r_fma __builtin_fma
+#endif
 #endif
 #else
 #error "kernels are compiled with NN_T_f32 or NN_T_f64"

@@ -1,0 +1,10 @@
+/* The kernels of lib/device/cuda in their host form (phase.h), of one type. */
+#include "device/cuda/elements.cu"
+#include "device/cuda/norm.cu"
+#include "device/cuda/product.cu"
+#include "device/cuda/rows.cu"
+#include "device/cuda/sequence.cu"
+#include "device/cuda/table.cu"
+#include "device/cuda/tiles.cu"
+#include "device/cuda/update.cu"
+#include "device/cuda/windows.cu"
