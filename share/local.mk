@@ -1,7 +1,7 @@
 # share: example data and models, completions, units, packages
 digitsdir = $(pkgdatadir)/data
 dist_digits_DATA = share/data/digits.csv.gz share/data/README
-EXTRA_DIST += share/demo.sh share/doc/conventions.md share/doc/numerics.md share/doc/curve.svg share/measurements/README.md share/measurements/arm.md share/measurements/defaults.md share/measurements/precision.md share/measurements/serve.md share/measurements/xeon.md
+EXTRA_DIST += share/demo.sh share/doc/conventions.md share/doc/numerics.md share/doc/curve.svg share/measurements/README.md share/measurements/arm.md share/measurements/cuda.md share/measurements/defaults.md share/measurements/precision.md share/measurements/serve.md share/measurements/xeon.md
 
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = share/examples/char-lstm.nn share/examples/char-transformer.nn share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \

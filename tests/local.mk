@@ -42,14 +42,14 @@ clean-local: clean-tests
 clean-tests:
 	rm -rf arm tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
-# Then tests of the tools that know nothing of it, as check-device runs them.
+# Then tests of the tools that know nothing of it, as check-device runs them; TOOLS=all: all of those, which takes long.
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
-CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats keep.bats score.bats serve.bats tables.bats train-checkpoint.bats \
-	train-threshold.bats train.bats)
+CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats fold.bats keep.bats score.bats serve.bats tables.bats text.bats \
+	train-checkpoint.bats train-init.bats train-threshold.bats train-weight.bats train.bats)
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
-	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(CUDA_HOST_TOOLS))
+	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(if $(filter all,$(TOOLS)),$(DEVICE_TESTS),$(CUDA_HOST_TOOLS)))
 # The same for Arm of 64 bits under qemu, in arm/: what its kernels alone compute, and models and predictions of both.
 ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush int8 math npz product product-f64 table) \
 	tests/cli/version.bats tests/cli/same-bytes.sh

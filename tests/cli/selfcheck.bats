@@ -56,7 +56,7 @@ setup() {
   grep -q '^threads	1 against 4	' c
   NN_CPU=generic nn-train --selfcheck -m m --target=kind words.csv >d
   kind=generic
-  [ -z "${NN_TEST_DEVICE-}" ] || kind=apart # which is compared with every kind of kernels of the processor
+  [ -z "${NN_TEST_DEVICE-}" ] || { [ "${NN_TEST_MODULE-}" = cuda ] && kind=simt || kind=apart; } # which is compared with every kind of kernels of the processor
   if grep -q '^kernels' a; then grep -q "^kernels	$kind against " d; fi
   [ "$(grep -c 'pass$' d)" -eq $(($(wc -l <d) - 1)) ]
 }

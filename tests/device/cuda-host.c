@@ -74,12 +74,17 @@ void *nn_cuda_sums(struct nn_queue *queue)
 	return q->sums;
 }
 
-/* Both ways in turn. */
-size_t nn_cuda_least_tiles(void)
+/* All ways, as drawn: large tiles, smaller ones, blocks of few rows, a thread for each element. */
+bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 {
-	static unsigned asked;
+	static unsigned drawn;
 
-	return asked++ % 2 ? SIZE_MAX : 1;
+	(void)size;
+	(void)m;
+	(void)n;
+	(void)tiles;
+	drawn = drawn * 1103515245 + 12345;
+	return (drawn >> 16) % 3 == 0;
 }
 
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)

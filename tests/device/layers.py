@@ -22,31 +22,35 @@ def predict(device, data):
     return run.stdout if run.returncode == 0 and run.stdout else f"nn-predict on {device}: status {run.returncode}: {run.stderr.decode()[:300]}"
 
 
+def train(args, how):
+    """What came of it, which stays in m: sums of model and state, or what went wrong."""
+    run = subprocess.run(["nn-train", *args, *how, "--checkpoint-every=1h", "-o", "m"], cwd=same.DIR, capture_output=True, check=False)
+    if run.returncode or run.stderr:
+        return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
+    with open(same.DIR + "/m", "rb") as f:
+        return f"model {same.sum_of(f.read())}, state {same.sum_of(same.tensors(same.DIR + '/m.state.safetensors'))}"
+
+
 def go_on(args):
     """The second epoch on the device, the first was on the CPU."""
-    first = same.train([], args, ["--device=cpu", "--epochs=1"])
-    os.rename(same.DIR + "/m", same.DIR + "/n")
-    os.rename(same.DIR + "/m.state.safetensors", same.DIR + "/n.state.safetensors")
-    command = ["nn-train", *args, "--device=cuda", "--epochs=2", "--resume", "--checkpoint-every=1h", "-o", "n"]
-    run = subprocess.run(command, cwd=same.DIR, capture_output=True, check=False)
-    if first.startswith("status") or run.returncode:
-        return f"{first}, then status {run.returncode}: {run.stderr.decode()[:300]}"
-    with open(same.DIR + "/n", "rb") as f:
-        return f"model {same.sum_of(f.read())}, state {same.sum_of(same.tensors(same.DIR + '/n.state.safetensors'))}"
+    first = train(args, ["--device=cpu", "--epochs=1"])
+    return first if first.startswith("status") else train(args, ["--device=cuda", "--epochs=2", "--resume"])
 
 
 def wrong(number, net):
-    """How a net fails, or nothing: each has another optimizer; every other one micro-batches, the others go on where the CPU was."""
+    """How a net fails, or nothing: each has another optimizer, every third is of f64; every other one micro-batches, the
+    others go on where the CPU was."""
     data = "towns-kind.csv" if "town" in same.NETS[net] else "kind.csv"
     optimizer = OPTIMIZERS[number % len(OPTIMIZERS)] if net != "embedding-sparse" else ["--optimizer=adam"]
-    args = ["-q", "-m", same.NETS[net] + ", dense ?", "--target=kind", "-b", "64", "-t", "1", *optimizer, data]
-    one = same.train([], args, ["--device=cpu", "--epochs=2"])
+    precision = ["--precision=f64"] if number % 3 == 0 else []
+    args = ["-q", "-m", same.NETS[net] + ", dense ?", "--target=kind", "-b", "64", "-t", "1", *optimizer, *precision, data]
+    one = train(args, ["--device=cpu", "--epochs=2"])
     answers = predict("cpu", data)
     if one.startswith("status") or isinstance(answers, str):
         return f"cpu: {one}, {answers}"
     if predict("cuda", data) != answers:
         return f"{' '.join(args)}: predictions differ, {predict('cuda', data)!r:.200}"
-    found = same.train([], args, ["--device=cuda", "--epochs=2", "--micro-batch=7"]) if number % 2 else go_on(args)
+    found = train(args, ["--device=cuda", "--epochs=2", "--micro-batch=7"]) if number % 2 else go_on(args)
     return f"{' '.join(args)}: {found}, cpu: {one}" if found != one else None
 
 

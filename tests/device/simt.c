@@ -6,5 +6,7 @@
 #include "device/cuda/sequence.cu"
 #include "device/cuda/table.cu"
 #include "device/cuda/tiles.cu"
+#include "device/cuda/tiles-large.cu"
+#include "device/cuda/tiny.cu"
 #include "device/cuda/update.cu"
 #include "device/cuda/windows.cu"

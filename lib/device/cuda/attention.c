@@ -86,7 +86,30 @@ static struct nn_attention_args weigh(const struct nn_call *call, size_t first, 
 	return a;
 }
 
-static void forward(const struct nn_call *call)
+/* A step of each row, whose state are the keys and values of those before. */
+static void forward_step(const struct nn_call *call)
+{
+	const struct nn_attention *attention = call->site.attrs;
+	struct nn_attention_args a = args_of(call, 0, call->work);
+	size_t heads = heads_of(&call->site, call->rows);
+
+	a.t = attention->steps;
+	a.now = call->step;
+	a.state = call->state;
+	a.a = call->x[0];
+	a.to = call->y;
+	a.scale = scale_of(&a);
+	a.n = heads * a.size;
+	NN_ASK(call->site.queue, attention_keep, a);
+	a.n = heads * (a.now + 1);
+	NN_ASK(call->site.queue, attention_step, a);
+	a.n = heads;
+	NN_ASK(call->site.queue, attention_step_weigh, a);
+	a.n = heads * a.size;
+	NN_ASK(call->site.queue, attention_step_mix, a);
+}
+
+static void forward_all(const struct nn_call *call)
 {
 	const real *x = call->x[0];
 	size_t all = call->site.out.dim[1], heads = heads_of(&call->site, call->rows),
@@ -98,6 +121,13 @@ static void forward(const struct nn_call *call)
 
 		mix(call, a, n, x + 2 * all, 3 * all, call->y, all);
 	}
+}
+
+static void forward(const struct nn_call *call)
+{
+	const struct nn_attention *attention = call->site.attrs;
+
+	(attention->steps ? forward_step : forward_all)(call);
 }
 
 static void back(const struct nn_call *call, size_t first, size_t n, real *slope)
@@ -136,10 +166,22 @@ static void backward(const struct nn_call *call)
 
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
 {
+	const struct nn_attention *attention = site->attrs;
+
 	(void)max_leaves;
 	(void)threads;
+	if (attention->steps)
+		return heads_of(site, max_rows) * attention->steps * sizeof(real);
 	return (site->training ? 2 : 1) * scores(site, at_once(site, max_rows));
 }
 
-const struct nn_kernel
-	NN_CUDA(op_attention) = { .forward = forward, .backward = backward, .work = work };
+static size_t state(const struct nn_site *site)
+{
+	const struct nn_attention *attention = site->attrs;
+
+	return 2 * attention->steps * site->out.dim[1] * sizeof(real);
+}
+
+const struct nn_kernel NN_CUDA(op_attention) = {
+	.forward = forward, .backward = backward, .state = state, .work = work
+};

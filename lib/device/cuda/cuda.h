@@ -24,8 +24,11 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 #define NN_CUDA_SUMS ((size_t)1 << 20)
 void *nn_cuda_sums(struct nn_queue *queue);
 
-/* From how many tiles on a dense layer is computed in tiles. */
-size_t nn_cuda_least_tiles(void);
+/*
+ * Do so many tiles of size x size elements (8: blocks of 8 x 16) that m x n elements are cut into
+ * keep the device busier than what comes after them: smaller ones, then a thread for each element?
+ */
+bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles);
 
 extern const struct nn_remote nn_cuda_remote;
 

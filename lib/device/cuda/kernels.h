@@ -55,11 +55,11 @@ struct nn_weights_args {
 };
 
 /*
- * A dense layer's product or gradient in tiles: m x n elements, each a chain of `depth` steps; for
+ * A product or gradient in tiles: m x n elements of each group, each a chain of `depth` steps; for
  * weights of each leaf's rows.
  */
-#define NN_TILE 64
-#define NN_TILE_LEAVES 16 /* that a tile adds itself */
+/* Leaves that a tile adds itself: their subtrees lie in registers. */
+#define NN_TILE_LEAVES (sizeof(real) == 4 ? 16 : 8)
 struct nn_tile_args {
 	struct nn_product_args p; /* p.c: channels */
 	size_t m, n, depth;
@@ -223,6 +223,8 @@ struct nn_attention_args {
 	const real *a, *b;
 	real scale, out; /* of b, and of what goes to `to` */
 	real *score, *to;
+	size_t now; /* of a step: its number; state: [row][scaled keys, values][t] of all heads */
+	real *state;
 };
 
 /* Step t of recurrent layers, a thread for each unit of each row. */
@@ -236,6 +238,7 @@ struct nn_recurrent_args {
 	real *y, *c, *gates, *before, *cells;
 	const real *dy;
 	real *dh, *dc, *of_x, *of_h; /* gradients of sums: [position][sums] */
+	real *state, *first_cells;   /* what rows go on with (nn_call); lstm's cells of that */
 };
 
 /* ---- batch normalization ---- */

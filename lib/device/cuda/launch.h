@@ -10,7 +10,7 @@
 
 #define NN_MAP_BLOCK 256 /* threads of NN_MAP */
 
-/* A dense layer's product or input gradient, and weights: in tiles, or false. */
+/* A product or input gradient, and weights: in tiles, or false. */
 bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, bool input);
 bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a);
 

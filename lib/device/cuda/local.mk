@@ -13,12 +13,13 @@ NN_CUDA_SRC = \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/panels.h \
-	lib/device/cuda/phase.h \
+	lib/device/cuda/phase.h lib/device/cuda/tile.h \
 	lib/device/cuda/product.c \
 	lib/device/cuda/product.h \
 	lib/device/cuda/recurrent.c \
 	lib/device/cuda/rows.c \
 	lib/device/cuda/table.c \
+	lib/device/cuda/tile.h \
 	lib/device/cuda/tiles.c \
 	lib/device/cuda/weights.c \
 	lib/device/cuda/windows.c \
@@ -31,6 +32,8 @@ NN_CUDA_CU = \
 	lib/device/cuda/sequence.cu \
 	lib/device/cuda/table.cu \
 	lib/device/cuda/tiles.cu \
+	lib/device/cuda/tiles-large.cu \
+	lib/device/cuda/tiny.cu \
 	lib/device/cuda/update.cu \
 	lib/device/cuda/windows.cu
 NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1

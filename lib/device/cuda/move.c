@@ -268,7 +268,7 @@ static void position_forward(const struct nn_call *call)
 	a.n = elements(call);
 	a.size = nn_shape_count(&call->site.out);
 	a.x = call->x[0];
-	a.w = call->w[0];
+	a.w = (const real *)call->w[0] + call->step * a.size;
 	a.y = call->y;
 	NN_ASK(call->site.queue, position, a);
 }
@@ -298,6 +298,14 @@ static size_t position_work(const struct nn_site *site, size_t max_rows, size_t 
 		       : 0;
 }
 
+/* The number of the step says all. */
+static size_t position_state(const struct nn_site *site)
+{
+	(void)site;
+	return 0;
+}
+
 const struct nn_kernel NN_CUDA(op_position) = { .forward = position_forward,
 						.backward = position_backward,
+						.state = position_state,
 						.work = position_work };

@@ -64,7 +64,48 @@ struct nn_spot {
 		__syncthreads(); \
 	} while (0)
 
+/*
+ * NN_COPY(to, from): a number into shared memory, which is there after the phase in which NN_COPIED
+ * was said; the thread does other things meanwhile, where the device can.
+ */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+#define NN_COPY(to, from) \
+	asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
+		     : \
+		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
+		       "l"(__cvta_generic_to_global(from)), "n"(sizeof(real)))
+#define NN_COPIED() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
+#define NN_COPY(to, from) (*(to) = *(from))
+#define NN_COPIED() (void)0
+#endif
+
+#else
+
+/* Nothing is there before NN_COPIED. */
+static _Thread_local struct {
+	real *to;
+	const real *from;
+} nn_copies[64];
+static _Thread_local size_t nn_n_copies;
+
+static inline void nn_copy(real *to, const real *from)
+{
+	if (nn_n_copies == sizeof nn_copies / sizeof nn_copies[0])
+		abort(); /* nobody waits for them */
+	memset(to, 0xff, sizeof *to);
+	nn_copies[nn_n_copies].to = to;
+	nn_copies[nn_n_copies++].from = from;
+}
+
+static inline void nn_copied(void)
+{
+	for (size_t i = 0; i < nn_n_copies; i++)
+		*nn_copies[i].to = *nn_copies[i].from;
+	nn_n_copies = 0;
+}
+#define NN_COPY(to, from) nn_copy(to, from)
+#define NN_COPIED() nn_copied()
 
 extern bool nn_cuda_backwards; /* threads of a phase */
 

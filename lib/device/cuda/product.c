@@ -80,7 +80,7 @@ static struct nn_pooling pooling_of(const struct nn_site *site, const struct pro
 
 void NN_CUDA(product)(struct nn_queue *queue, const struct nn_product_args *a)
 {
-	if (!NN_CUDA(is_matrix)(&a->c) || !NN_CUDA(in_tiles)(queue, a, false))
+	if (!NN_CUDA(in_tiles)(queue, a, false))
 		NN_ASK(queue, product, *a);
 }
 
@@ -126,7 +126,7 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 
 		if (e->activation != NN_ACT_NONE || other)
 			NN_CUDA(activate_back)
-			(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, other, n);
+		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, other, n);
 		return call->dy;
 	}
 	if (e->activation != NN_ACT_NONE)
@@ -151,7 +151,7 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 
 void NN_CUDA(input_gradient)(struct nn_queue *queue, const struct nn_product_args *a)
 {
-	if (a->turned || !NN_CUDA(in_tiles)(queue, a, true))
+	if (!NN_CUDA(in_tiles)(queue, a, true))
 		NN_ASK(queue, product_input, *a);
 }
 

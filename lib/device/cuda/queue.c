@@ -54,10 +54,13 @@ void *nn_cuda_sums(struct nn_queue *queue)
 	return ((struct nn_cuda_queue *)queue)->sums;
 }
 
-/* Fewer leave most of a device idle, where a thread for each element does not. */
-size_t nn_cuda_least_tiles(void)
+/* Fewer tiles leave most of a device idle; large ones of which little is there are mostly in vain.
+ */
+bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 {
-	return 48;
+	if (size == 128)
+		return m > 64 && n > 64 && tiles >= 96;
+	return size < 64 || tiles >= 48;
 }
 
 /* ---- queues ---- */

@@ -52,7 +52,9 @@ static struct nn_recurrent_args args_of(const struct nn_call *call, const struct
 	if (a.gates) {
 		a.before = a.gates + positions * r->kept;
 		a.cells = a.before + positions * r->units;
+		a.first_cells = a.cells + (r->lstm ? positions * r->units : 0);
 	}
+	a.state = call->state;
 	return a;
 }
 
@@ -89,6 +91,8 @@ static void forward(const struct nn_call *call)
 		go_to(&r, &a, i);
 		NN_ASK(call->site.queue, recurrent, a);
 	}
+	if (a.state)
+		NN_ASK(call->site.queue, recurrent_keep, a);
 }
 
 /* Gradients of the parameters, from those of all positions' sums. */
@@ -143,10 +147,17 @@ static void backward(const struct nn_call *call)
 static size_t saved(const struct nn_site *site, size_t max_rows)
 {
 	const struct recurrence r = recurrence_of(site);
+	size_t step = r.kept + (r.lstm ? 2 : 1) * r.units;
 
-	return site->training
-		       ? max_rows * r.steps * (r.kept + (r.lstm ? 2 : 1) * r.units) * sizeof(real)
-		       : 0;
+	return site->training ? max_rows * (r.steps * step + (r.lstm ? r.units : 0)) * sizeof(real)
+			      : 0;
+}
+
+static size_t state(const struct nn_site *site)
+{
+	const struct recurrence r = recurrence_of(site);
+
+	return (r.lstm ? 2 : 1) * r.units * sizeof(real);
 }
 
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
@@ -193,6 +204,7 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 const struct nn_kernel NN_CUDA(op_recurrent) = { .forward = forward,
 						 .backward = backward,
 						 .saved = saved,
+						 .state = state,
 						 .work = work,
 						 .packed = packed,
 						 .pack = pack,

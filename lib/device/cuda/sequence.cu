@@ -57,6 +57,51 @@ NN_MAP(attention_mix, struct nn_attention_args)
 	       a->add);
 }
 
+/* ---- attention of a step, which what came before has left its keys and values to ---- */
+
+/* Key `t` of a row and head; values lie behind the keys. */
+NN_INLINE real *kept_at(const struct nn_attention_args *a, size_t row, size_t head, bool value,
+			size_t t)
+{
+	size_t all = a->heads * a->size;
+	return a->state + ((2 * row + value) * a->t + t) * all + head * a->size;
+}
+
+NN_MAP(attention_keep, struct nn_attention_args)
+{
+	size_t all = a->heads * a->size, row = i / all, at = i % all;
+	const real *x = a->a + row * 3 * all;
+	kept_at(a, row, 0, false, a->now)[at] = v_mul(x[all + at], a->scale);
+	kept_at(a, row, 0, true, a->now)[at] = x[2 * all + at];
+}
+
+NN_MAP(attention_step, struct nn_attention_args)
+{
+	size_t k = i % (a->now + 1), piece = i / (a->now + 1), row = piece / a->heads,
+	       head = piece % a->heads;
+	const real *x = a->a + (row * 3 * a->heads + head) * a->size,
+		   *w = kept_at(a, row, head, false, k);
+	real sum = 0;
+	for (size_t j = 0; j < a->size; j++)
+		sum = r_fma(x[j], w[j], sum);
+	a->score[piece * a->t + k] = sum;
+}
+
+NN_MAP(attention_step_weigh, struct nn_attention_args)
+{
+	v_softmax(a->score + i * a->t, a->score + i * a->t, a->now + 1);
+}
+
+NN_MAP(attention_step_mix, struct nn_attention_args)
+{
+	size_t k = i % a->size, piece = i / a->size, row = piece / a->heads;
+	real sum = 0;
+	for (size_t j = 0; j <= a->now; j++)
+		sum = r_fma(a->score[piece * a->t + j],
+			    kept_at(a, row, piece % a->heads, true, j)[k], sum);
+	a->to[i] = sum;
+}
+
 /* ---- recurrent ---- */
 
 /* The sum of gate `gate` of unit j: the state's product, from the output of the step before. */
@@ -109,15 +154,28 @@ NN_INLINE bool has_step(const struct nn_recurrent_args *a, size_t row)
 	return !a->lengths || a->t < a->lengths[row];
 }
 
+/* What a row goes on with: its output, of lstm its cells; NULL: it begins here. */
+NN_INLINE real *state_of(const struct nn_recurrent_args *a, size_t row)
+{
+	return a->state ? a->state + row * (a->cell == NN_CELL_LSTM ? 2 : 1) * a->units : NULL;
+}
+
 NN_MAP(recurrent, struct nn_recurrent_args)
 {
 	size_t row = i / a->units, j = i % a->units, at = row * a->steps + a->t;
-	const real *x = a->ahead + at * a->sums,
-		   *h = a->at_first ? NULL : a->y + (row * a->steps + a->earlier) * a->units;
-	real *gates = a->gates ? a->gates + at * a->kept : NULL, y = 0, c = a->at_first ? 0 : a->c[i];
+	bool lstm = a->cell == NN_CELL_LSTM;
+	const real *x = a->ahead + at * a->sums, *begin = state_of(a, row),
+		   *h = a->at_first ? begin : a->y + (row * a->steps + a->earlier) * a->units;
+	real *gates = a->gates ? a->gates + at * a->kept : NULL, y = 0, c = 0;
+	if (!a->at_first)
+		c = a->c[i];
+	else if (lstm && begin)
+		c = begin[a->units + j];
+	if (a->at_first && lstm && a->first_cells)
+		a->first_cells[i] = c;
 	if (!has_step(a, row)) {
 		c = 0;
-	} else if (a->cell == NN_CELL_LSTM) {
+	} else if (lstm) {
 		y = lstm_step(a, x, h, j, &c, gates);
 	} else if (a->cell == NN_CELL_GRU) {
 		y = gru_step(a, x, h, j, gates);
@@ -129,10 +187,20 @@ NN_MAP(recurrent, struct nn_recurrent_args)
 	}
 	if (a->before)
 		a->before[at * a->units + j] = h ? h[j] : 0;
-	if (a->before && a->cell == NN_CELL_LSTM)
+	if (a->before && lstm)
 		a->cells[at * a->units + j] = c;
 	a->c[i] = c;
 	a->y[at * a->units + j] = y;
+}
+
+/* After the last step. */
+NN_MAP(recurrent_keep, struct nn_recurrent_args)
+{
+	size_t row = i / a->units, j = i % a->units;
+	real *state = state_of(a, row);
+	state[j] = a->y[(row * a->steps + a->t) * a->units + j];
+	if (a->cell == NN_CELL_LSTM)
+		state[a->units + j] = a->c[i];
 }
 
 NN_INLINE real sigmoid_back(real y, real d)
@@ -152,7 +220,9 @@ NN_INLINE void lstm_back(const struct nn_recurrent_args *a, size_t at, size_t ro
 	const real *gates = a->gates + at * a->kept + j;
 	real in = gates[0], f = gates[n], g = gates[2 * n], o = gates[3 * n],
 	     shown = v_tanh(a->cells[at * n + j]),
-	     c = a->at_first ? 0 : a->cells[(row * a->steps + a->earlier) * n + j],
+	     c = !a->at_first ? a->cells[(row * a->steps + a->earlier) * n + j]
+		 : a->state   ? a->first_cells[row * n + j]
+			      : 0,
 	     d = v_cut(v_add(*dc, tanh_back(shown, v_mul(dh, o))));
 	of[0] = sigmoid_back(in, v_mul(d, g));
 	of[n] = sigmoid_back(f, v_mul(d, c));

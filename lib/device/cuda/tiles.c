@@ -1,51 +1,89 @@
-/* Dense layers in tiles, where these keep a device busy. */
+/* Which products are computed in tiles, and in which: as many elements keep a device busy. */
 #include "device/cpu/product/pack.h"
-#include "device/cuda/launch.h"
+#include "device/cuda/product.h"
 
-static size_t tiles_of(size_t n)
+static size_t parts_of(size_t n, size_t size)
 {
-	return (n + NN_TILE - 1) / NN_TILE;
+	return (n + size - 1) / size;
 }
 
-/* m x n elements of a dense layer in tiles, where there are enough; false: it was not asked for. */
-static bool ask_tiles(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
+/* In the largest tiles that pay; false: in none. */
+static bool ask_tiles(struct nn_queue *queue, const struct nn_cuda_kernel *const kernels[2],
 		      struct nn_tile_args *t, size_t leaves)
 {
-	size_t tiles = tiles_of(t->m) * tiles_of(t->n) * leaves;
+	static const unsigned sizes[2] = { 128, 64 };
+	size_t apart = t->p.c.groups * leaves;
 
-	if (tiles == 0 || tiles < nn_cuda_least_tiles())
+	if (t->m == 0 || t->n == 0 || t->m > INT32_MAX || t->depth > INT32_MAX)
 		return false;
-	nn_cuda_launch(queue, kernel, tiles, t);
+	for (int i = 0; i < 2; i++) {
+		size_t tiles = parts_of(t->m, sizes[i]) * parts_of(t->n, sizes[i]) * apart;
+
+		if (kernels[i] && nn_cuda_pays(sizes[i], t->m, t->n, tiles)) {
+			nn_cuda_launch(queue, kernels[i], tiles, t);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A chain for each thread of blocks of 8 x 16. */
+static bool ask_tiny(struct nn_queue *queue, const struct nn_tile_args *t, bool input)
+{
+	size_t blocks = parts_of(t->m, 8) * parts_of(t->n, 16);
+
+	if (blocks == 0 || !nn_cuda_pays(8, t->m, t->n, blocks))
+		return false;
+	nn_cuda_launch(queue, input ? &NN_SIMT(tiny_input) : &NN_SIMT(tiny), blocks, t);
 	return true;
 }
 
 bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, bool input)
 {
+	static const struct nn_cuda_kernel *const kernels[2][2][2] = {
+		{ { &NN_SIMT(tile_128), &NN_SIMT(tile_64) },
+		  { &NN_SIMT(tile_input_128), &NN_SIMT(tile_input_64) } },
+		{ { &NN_SIMT(tile_image_128), &NN_SIMT(tile_image_64) },
+		  { &NN_SIMT(tile_image_input_128), &NN_SIMT(tile_image_input_64) } },
+	};
+	const struct nn_conv *c = &a->c;
+	bool image = input ? a->turned : !NN_CUDA(is_matrix)(c);
 	NN_ARGS(struct nn_tile_args, t);
 
+	if (a->depthwise)
+		return false;
 	t.p = *a;
-	t.n = input ? a->c.cin : a->c.cout;
-	t.m = a->n / t.n;
-	t.depth = input ? a->c.cout : a->c.cin;
-	return ask_tiles(queue, input ? &NN_SIMT(tile_input) : &NN_SIMT(tile), &t, 1);
+	t.n = input ? c->cin : c->cout;
+	t.m = a->n / (t.n * c->groups);
+	t.depth = (size_t)(c->h.n * c->w.n) * (input ? c->cout : c->cin);
+	return ask_tiles(queue, kernels[image][input], &t, 1) ||
+	       (!image && ask_tiny(queue, &t, input));
 }
 
 bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
 {
+	/* those of one leaf a block; those of all have no registers to be large */
+	static const struct nn_cuda_kernel *const kernels[2][2][2] = {
+		{ { &NN_SIMT(tile_weights_128), &NN_SIMT(tile_weights_64) },
+		  { &NN_SIMT(tile_image_weights_128), &NN_SIMT(tile_image_weights_64) } },
+		{ { NULL, &NN_SIMT(tile_leaves_64) }, { NULL, &NN_SIMT(tile_image_leaves_64) } },
+	};
+	const bool all = !a->apart && a->leaf.n > 1;
+	const struct nn_conv *c = &a->c;
 	NN_ARGS(struct nn_tile_args, t);
 
-	if (!a->apart && a->leaf.n > NN_TILE_LEAVES)
+	if (a->depthwise || (all && a->leaf.n > NN_TILE_LEAVES))
 		return false;
-	t.p.c = a->c;
+	t.p.c = *c;
 	t.p.x = a->x;
 	t.p.dy = a->dy;
-	t.m = a->c.cin;
-	t.n = nn_packed_channels(a->c.cout); /* padding gets 0 */
+	t.m = (size_t)(c->h.n * c->w.n) * c->cin;
+	t.n = nn_packed_channels(c->cout); /* padding gets 0 */
 	t.first = a->first;
 	t.apart = a->apart;
 	t.dw = a->dw;
 	t.rest = a->rest;
 	t.size = a->size;
 	t.leaf = a->leaf;
-	return ask_tiles(queue, &NN_SIMT(tile_weights), &t, a->apart ? a->leaf.n : 1);
+	return ask_tiles(queue, kernels[all][!NN_CUDA(is_matrix)(c)], &t, a->apart ? a->leaf.n : 1);
 }

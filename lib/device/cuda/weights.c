@@ -42,7 +42,7 @@ static void gradient(const struct nn_call *call, int param, struct nn_weights_ar
 	*room += NN_CUDA(leaves_bytes)(a->size, call->n_leaves);
 	if (bias)
 		NN_ASK(queue, product_bias, *a);
-	else if (!NN_CUDA(is_matrix)(&a->c) || !NN_CUDA(weights_in_tiles)(queue, a))
+	else if (!NN_CUDA(weights_in_tiles)(queue, a))
 		NN_ASK(queue, product_weights, *a);
 	add_leaves(queue, a);
 }
