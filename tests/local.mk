@@ -297,8 +297,16 @@ EXTRA_DIST += tests/bench/pictures.py tests/bench/serve.py tests/bench/input tes
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
+if HAVE_MICROHTTPD
+EXTRA_PROGRAMS += tests/bench/ceiling
+tests_bench_ceiling_SOURCES = tests/bench/ceiling.c
+tests_bench_ceiling_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
+tests_bench_ceiling_LDADD = $(MICROHTTPD_LIBS)
+bench_ceiling = tests/bench/ceiling
+endif
 bench-serve: all
-	@NN_BUILD='$(abs_top_builddir)' $(PYTHON) $(srcdir)/tests/bench/serve.py
+	@$(MAKE) $(AM_MAKEFLAGS) $(bench_ceiling)
+	@NN_BUILD='$(abs_top_builddir)' $(PYTHON) $(srcdir)/tests/bench/serve.py $(VERBS)
 bench-pictures: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/pictures
 	@$(PYTHON) $(srcdir)/tests/bench/pictures.py tests/bench/pictures

@@ -1,12 +1,15 @@
-"""make bench-serve: nn-serve under load, beside its own fixed waits; reloads, slow clients, a soak.
+"""make bench-serve [VERBS=...]: nn-serve under load, beside peers and its own fixed waits; reloads, slow clients, a soak.
 
-usage: serve.py [load|wait|reload|slow|soak]...      without any: load wait reload slow
+usage: serve.py [start|load|peers|wait|reload|slow|soak]...      without any: start load peers wait reload slow
+  start   from exec to the ready line and to the first answer, memory then, least of 20
   load    closed loops of 1, 8 and 32 clients, each form of body, the null model beside the model
+  peers   beside what libmicrohttpd does alone (tests/bench/ceiling), and Triton where TRITON names a Python with pytriton and numpy
   wait    requests a second of closed loops, mean latency of open ones: the tuned wait beside fixed ones of 0 to 1000 us
   reload  RELOADS (1000) reloads while clients ask; every answer is that of one of the two models
   slow    1,000 clients that send a byte a second, and what others notice
   soak    REQUESTS (5000000) requests in ten parts; resident memory after each
-Reads NN_BUILD and SECONDS, the length of a measurement (1). Client and server share the machine.
+Reads NN_BUILD and SECONDS, the length of a measurement (1), MINUTES, how long a soak lasts in place of REQUESTS, and CLIENTS
+(1000), the slow ones. Client and server share the machine.
 """
 import http.client
 import json
@@ -20,12 +23,14 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 BUILD = os.environ["NN_BUILD"] + "/cmd/"
 SECONDS = os.environ.get("SECONDS", "1")
 CNN = "conv2d 16 3x3, relu, maxpool2d 2, conv2d 32 3x3, relu, maxpool2d 2, flatten, dense 10"
 NETS = [("784-128-10", (784,), "dense 128, relu, dense 10"), ("1024-2048-2048-1000", (1024,), "dense 2048, relu, dense 2048, relu, dense 1000"),
         ("CNN", (1, 28, 28), CNN)]
+TRIES = int(os.environ.get("TRIES", "3"))
 WAITS = ["auto", "0", "50", "100", "200", "500", "1000"]
 
 
@@ -47,8 +52,10 @@ def model(path, shape, text, seed=1):
 
 
 class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([BUILD + "nn-serve", "--listen=127.0.0.1:0", *arguments], stdout=subprocess.PIPE)
+    """nn-serve, or another command that prints its URL and ends at SIGTERM."""
+
+    def __init__(self, *arguments, command=(BUILD + "nn-serve", "--listen=127.0.0.1:0")):
+        self.process = subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE)
         self.url = self.process.stdout.readline().decode().strip()
         self.port = int(self.url.rsplit(":", 1)[1])
 
@@ -78,6 +85,85 @@ def load(server, *arguments):
     return row
 
 
+def run_start():
+    """The first answer is that of a request which is sent as soon as the port is known."""
+    print(f"{'net':20} {'ready ms':>9} {'answer ms':>9} {'resident kB':>11} {'file kB':>9}")
+    for name, shape, text in NETS:
+        model("net.st", shape, text)
+        body = json.dumps({"instances": [full(shape)]})
+        best = [1e9] * 3
+        for _ in range(20):
+            begun = time.monotonic()
+            with Server("net.st") as server:
+                ready = time.monotonic() - begun
+                status, _ = ask(http.client.HTTPConnection("127.0.0.1", server.port), body)
+                answered = time.monotonic() - begun
+                assert status == 200
+                best = [min(a, b) for a, b in zip(best, (ready, answered, server.resident_kb()))]
+        print(f"{name:20} {best[0] * 1e3:9.1f} {best[1] * 1e3:9.1f} {best[2]:11} {os.path.getsize('net.st') >> 10:9}", flush=True)
+
+
+def full(shape):
+    return 0.25 if not shape else [full(shape[1:])] * shape[0]
+
+
+# A model of numpy behind Triton, as PyTriton serves it: 784-128-10
+TRITON = """
+import signal, sys
+import numpy as np
+from pytriton.decorators import batch
+from pytriton.model_config import DynamicBatcher, ModelConfig, Tensor
+from pytriton.triton import Triton, TritonConfig
+w1, w2 = (np.random.default_rng(1).standard_normal(s, "f4") * 0.05 for s in ((784, 128), (128, 10)))
+
+@batch
+def infer(input):
+    return {"output": np.maximum(input @ w1, 0) @ w2}
+
+port = int(sys.argv[1])
+with Triton(config=TritonConfig(http_port=port, grpc_port=port + 1, metrics_port=port + 2)) as triton:
+    triton.bind("net", infer, inputs=[Tensor(name="input", dtype=np.float32, shape=(784,))],
+                outputs=[Tensor(name="output", dtype=np.float32, shape=(10,))],
+                config=ModelConfig(max_batch_size=64, batcher=DynamicBatcher(max_queue_delay_microseconds=0)))
+    triton.run()
+    print(f"http://127.0.0.1:{port}", flush=True)
+    signal.sigwait({signal.SIGTERM})
+"""
+
+
+def peers(server):
+    """Servers to be compared with: a name and what starts it."""
+    with urllib.request.urlopen(server.url + "/v2/models/net") as answer:
+        metadata = answer.read().decode()
+    ceiling = os.path.join(os.path.dirname(BUILD[:-1]), "tests/bench/ceiling")
+    if os.path.exists(ceiling):
+        answer = json.dumps({"predictions": [[0.123456] * 10]})
+        yield "libmicrohttpd", (ceiling, str(len(os.sched_getaffinity(0))), metadata, answer)
+    if os.environ.get("TRITON"):
+        with open("triton.py", "w", encoding="ascii") as file:
+            file.write(TRITON)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        yield "Triton", (os.environ["TRITON"], "triton.py", str(port))
+
+
+def run_peers():
+    """ratio: nn-serve's requests a second over the peer's, turns beside each other, the middle one."""
+    model("net.st", *NETS[0][1:])
+    print(f"{'peer':14} {'body':7} {'clients':>7} {'requests/s':>10} {'nn-serve':>10} {'ratio':>6} {'p99 us':>8} {'nn-serve':>8}")
+    with Server("net.st") as server:
+        for name, command in peers(server):
+            with Server(command=command) as peer:
+                for body in ("v2",) if name == "Triton" else ("json", "v2"):
+                    for clients in (1, 8, 32):
+                        rows = [(load(s, "--model=net", f"--body={body}", f"--connections={clients}")) for _ in range(TRIES) for s in (peer, server)]
+                        rates = [[r["samples_per_s"] for r in rows[i::2]] for i in (0, 1)]
+                        late = [sorted((r["p99_s"] or float("nan")) * 1e6 for r in rows[i::2])[TRIES // 2] for i in (0, 1)]
+                        ratio = sorted(b / a for a, b in zip(*rates))[TRIES // 2]
+                        print(f"{name:14} {body:7} {clients:7} {max(rates[0]):10.0f} {max(rates[1]):10.0f} {ratio:6.2f} {late[0]:8.0f} {late[1]:8.0f}", flush=True)
+
+
 def run_load():
     print(f"{'net':20} {'body':7} {'clients':>7} {'requests/s':>10} {'per CPU-s':>10} {'p50 us':>8} {'p99 us':>8} {'batch':>6} {'null/s':>9}")
     for name, shape, text in NETS:
@@ -93,6 +179,7 @@ def run_load():
 
 def run_wait():
     """Of a closed loop more is better, of an open one less: `tuned` is auto over the best of the fixed waits, above 1 is better."""
+    ratios = []
     print(f"{'net':20} {'load':>14} " + " ".join(f"{w:>8}" for w in WAITS) + "   tuned")
     for name, shape, text in NETS:
         model("net.st", shape, text)
@@ -103,16 +190,19 @@ def run_wait():
             loads += [(f"{most * part:.0f}/s", [f"--rate={most * part:.0f}", "--connections=64"]) for part in (0.1, 0.3, 0.5)]
             for title, arguments in loads:
                 tries = [[] for _ in WAITS]
-                for _ in range(3):
+                for _ in range(TRIES):
                     for figures, server in zip(tries, servers):
                         row = load(server, "--body=binary", *arguments)
                         figures.append(row["p50_s"] * 1e6 if "/s" in title else row["samples_per_s"])
-                found = [sorted(t)[1] for t in tries]
+                found = [sorted(t)[TRIES // 2] for t in tries]
                 tuned = min(found[1:]) / found[0] if "/s" in title else found[0] / max(found[1:])
+                ratios.append(tuned)
                 print(f"{name:20} {title:>14} " + " ".join(f"{f:8.0f}" for f in found) + f" {tuned:7.2f}", flush=True)
         finally:
             for server in servers:
                 server.__exit__()
+    print(f"wait: tuned over the best fixed wait: least {min(ratios):.2f}, mean {sum(ratios) / len(ratios):.2f}, "
+          f"{sum(r < 0.95 for r in ratios)} of {len(ratios)} more than 5 % behind")
 
 
 def ask(connection, body):
@@ -170,7 +260,7 @@ def run_slow():
     with Server("net.st", "--header-timeout=120", "--max-connections=2000") as server:
         before = load(server, "--connections=8")
         clients = []
-        for _ in range(1000):
+        for _ in range(int(os.environ.get("CLIENTS", "1000"))):
             clients.append(socket.create_connection(("127.0.0.1", server.port)))
         stop = threading.Event()
 
@@ -188,17 +278,18 @@ def run_slow():
         row = load(server, "--connections=8")
         stop.set()
         thread.join()
-        print(f"slow: {before['samples_per_s']:.0f} requests/s, p99 {(before['p99_s'] or float('nan')) * 1e6:.0f} us; beside 1,000 clients of a byte a second "
+        print(f"slow: {before['samples_per_s']:.0f} requests/s, p99 {(before['p99_s'] or float('nan')) * 1e6:.0f} us; beside {len(clients)} clients of a byte a second "
               f"{row['samples_per_s']:.0f}, {(row['p99_s'] or float('nan')) * 1e6:.0f} us; resident {server.resident_kb()} kB")
 
 
 def run_soak():
-    requests = int(os.environ.get("REQUESTS", "5000000"))
+    requests, minutes = int(os.environ.get("REQUESTS", "5000000")), float(os.environ.get("MINUTES", "0"))
     model("net.st", *NETS[0][1:])
     with Server("net.st") as server:
         answered = errors = 0
+        begun = time.monotonic()
         for part in range(10):
-            while answered < requests * (part + 1) / 10:
+            while (time.monotonic() - begun < minutes * 6 * (part + 1)) if minutes else answered < requests * (part + 1) / 10:
                 row = load(server, "--body=binary", "--connections=32", "--time=5")
                 answered += row["ok"]
                 errors += row["errors"]
@@ -206,11 +297,11 @@ def run_soak():
 
 
 def main():
-    verbs = sys.argv[1:] or ["load", "wait", "reload", "slow"]
+    verbs = sys.argv[1:] or ["start", "load", "peers", "wait", "reload", "slow"]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for verb in verbs:
-            {"load": run_load, "wait": run_wait, "reload": run_reload, "slow": run_slow, "soak": run_soak}[verb]()
+            {"start": run_start, "load": run_load, "peers": run_peers, "wait": run_wait, "reload": run_reload, "slow": run_slow, "soak": run_soak}[verb]()
 
 
 main()
