@@ -193,7 +193,7 @@ def run_wait():
                 for _ in range(TRIES):
                     for figures, server in zip(tries, servers):
                         row = load(server, "--body=binary", *arguments)
-                        figures.append(row["p50_s"] * 1e6 if "/s" in title else row["samples_per_s"])
+                        figures.append((row["p50_s"] or float("nan")) * 1e6 if "/s" in title else row["samples_per_s"])
                 found = [sorted(t)[TRIES // 2] for t in tries]
                 tuned = min(found[1:]) / found[0] if "/s" in title else found[0] / max(found[1:])
                 ratios.append(tuned)

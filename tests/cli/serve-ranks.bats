@@ -118,6 +118,23 @@ alike() {
   stop
 }
 
+@test "serve: a second SIGTERM ends it at once, and so does the end of --drain: status 143" {
+  local how status
+  for how in --drain=30 --drain=0.2; do
+    serve --ranks=2 "$how" net.st
+    alike 1
+    kill -STOP "$(rank 1)"
+    curl -sS -m 60 -o /dev/null --data-binary @rows.1 "$url/predict/net" 2>/dev/null &
+    soon shows 'nn_rank_batches 1'
+    kill -TERM "$server"
+    [ "$how" = --drain=0.2 ] || { sleep 0.1; kill -0 "$server"; kill -TERM "$server"; }
+    status=0
+    wait "$server" || status=$?
+    server=
+    [ "$status" -eq 143 ]
+  done
+}
+
 @test "serve: no rank outlives the server, however it ends" {
   local all how
   for how in TERM KILL; do

@@ -107,6 +107,52 @@ P
   stop
 }
 
+@test "serve: limits are what the manual says; who listens wider without keys is warned" {
+  nn-serve --help=all >help
+  for limit in max-body=64M max-line=8K max-headers=32K,100 max-chunks=65536 max-depth=100 header-timeout=10 min-rate=1K max-connections=1024 drain=30; do
+    grep -A3 -- "--${limit%%=*}=" help | tr -s '\n ' '  ' | sed 's/\((default: [^)]*)\).*/\1/' | grep -qF "(default: ${limit#*=})" || { echo "$limit"; return 1; }
+  done
+  serve words.st
+  [[ $url == http://127.0.0.1:* ]]
+  stop
+  ! grep beyond err
+  : >out
+  nn-serve --listen=0.0.0.0:0 words.st >out 2>err 3>&- &
+  server=$!
+  for _ in {1..500}; do [ ! -s out ] || break; sleep 0.02; done
+  grep -q 'nn-serve: warning: listens beyond this machine without keys' err
+  stop
+}
+
+@test "serve: models share one pool of threads" {
+  threads() { find "/proc/$server/task" -mindepth 1 -maxdepth 1 | wc -l; }
+  serve --threads=2 words.st
+  local one
+  one=$(threads)
+  stop
+  for i in 1 2 3 4; do cp words.st "w$i.st"; done
+  serve --threads=2 words.st w1.st w2.st w3.st w4.st
+  [ "$(threads)" -eq "$one" ]
+  stop
+}
+
+@test "serve: in CSV and .npy what is no number is 400" {
+  { printf '\x93NUMPY\x1\x0\x76\x0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }"; head -c 16 /dev/zero; } >good.npy
+  { head -c 136 good.npy; printf '\0\0\xc0\x7f'; head -c 4 /dev/zero; } >nan.npy
+  { head -c 136 good.npy; printf '\0\0\x80\x7f'; head -c 4 /dev/zero; } >inf.npy
+  cp good.npy x.npy
+  nn-train -q --loss=mse -m 'input 4, dense 4' --epochs=1 -o net.st x.npy good.npy
+  serve net.st
+  ask 200 /predict/net --data-binary @good.npy
+  ask 400 /predict/net --data-binary @nan.npy
+  ask 400 /predict/net --data-binary @inf.npy
+  printf '1,2,nan,4\n' >nan.csv
+  ask 400 /predict/net --data-binary @nan.csv
+  printf '1,2,1e39,4\n' >big.csv
+  ask 400 /predict/net --data-binary @big.csv
+  stop
+}
+
 @test "serve: the last inference is the last that computed rows" {
   serve words.st
   last() {

@@ -73,7 +73,8 @@ static bool is_refusal(const struct heard *heard, int status, const char *word)
 {
 	return heard->status == status && heard->closed &&
 	       strncmp(heard->body, "{\"error\":\"", 10) == 0 && strstr(heard->body, word) &&
-	       strstr(heard->head, "Content-Type: application/json\r\n");
+	       strstr(heard->head, "Content-Type: application/json\r\n") &&
+	       strstr(heard->head, "Server-Timing: read;dur=");
 }
 
 static void test_cases(const char *where)

@@ -28,7 +28,8 @@ static void test_hostile(void)
 	memset(at, '[', n);
 	at[n] = '\0';
 	post(V1 "half:predict", body);
-	expect_error(400, "100 levels", "v1: 200,000 open arrays are refused by their depth");
+	expect_error(400, "100 levels of arrays and objects (--max-depth)",
+		     "v1: 200,000 open arrays are refused by their depth");
 	at = stpcpy(body, "{\"instances\":[0.");
 	memset(at, '3', 100000);
 	strcpy(at + 100000, "]}");
@@ -193,6 +194,11 @@ static void test_states(void)
 	post(V1 "half:predict", "{\"instances\":[1]}");
 	ok(http.status == 200 && fabs(batcher.deadline - exchange.began - 0.25) < 1e-9,
 	   "a timeout in a header is in milliseconds");
+	post(V2 "half/infer",
+	     "{\"parameters\":{\"timeout\":9000000},\"inputs\":[{\"name\":\"input\",\"shape\":[1],"
+	     "\"datatype\":\"FP32\",\"data\":[1]}]}");
+	ok(http.status == 200 && fabs(batcher.deadline - exchange.began - 0.25) < 1e-9,
+	   "v2: a timeout only lowers that of the header");
 	http.headers = "X-Request-Timeout-Ms: soon\n";
 	post(V1 "half:predict", "{\"instances\":[1]}");
 	expect_error(400, "milliseconds", "a timeout that is no number is 400");
@@ -213,6 +219,12 @@ static void test_states(void)
 
 static void test_metadata(void)
 {
+	static const char *const keys[] = { "\"last_inference\":", "\"success\":",
+					    "\"fail\":",           "\"queue\":",
+					    "\"compute_input\":",  "\"compute_infer\":",
+					    "\"compute_output\":", "\"cache_hit\":",
+					    "\"cache_miss\":",     "\"batch_stats\":" };
+
 	send_bytes("GET", V1 "half", "", 0);
 	expect(200,
 	       "{\"model_version_status\":[{\"version\":\"123\",\"state\":\"AVAILABLE\",\"status\":"
@@ -233,6 +245,9 @@ static void test_metadata(void)
 	       "{\"name\":\"probs\",\"datatype\":\"FP32\",\"shape\":[-1,3]},"
 	       "{\"name\":\"class\",\"datatype\":\"BYTES\",\"shape\":[-1]}]}",
 	       "v2: metadata");
+	send_bytes("GET", V2 "half/versions/123", "", 0);
+	ok(http.status == 200 && strstr(http.body, "\"versions\":[\"123\"]"),
+	   "v2: metadata of a version");
 	send_bytes("GET", V2 "m/config", "", 0);
 	expect(200,
 	       "{\"name\":\"m\",\"platform\":\"nntools\",\"backend\":\"nntools\",\"max_batch_"
@@ -256,6 +271,8 @@ static void test_metadata(void)
 		   strstr(http.body, "\"fail\":{\"count\":5,") &&
 		   strstr(http.body, "\"cache_miss\":{\"count\":0,\"ns\":0}"),
 	   "v2: statistics");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		ok(strstr(http.body, keys[i]) != NULL, "v2: statistics have %s", keys[i]);
 	send_bytes("GET", "/v2/models/stats", "", 0);
 	ok(http.status == 200 && strstr(http.body, "\"name\":\"pair\""), "v2: statistics of all");
 }
@@ -270,6 +287,19 @@ static bool once(const char *text, const char *part)
 
 static void test_metrics(void)
 {
+	static const char *const names[] = {
+		"# TYPE nn_requests_total counter\n",
+		"# TYPE nn_dispatch_total counter\n",
+		"# TYPE nn_expired_total counter\n",
+		"# TYPE nn_reload_total counter\n",
+		"# TYPE nn_compute_seconds histogram\n",
+		"# TYPE nn_batch_rows histogram\n",
+		"nn_dispatch_total{model=\"m\",reason=\"full\"} 0\n",
+		"nn_dispatch_total{model=\"m\",reason=\"timeout\"} 0\n",
+		"nn_dispatch_total{model=\"m\",reason=\"deadline\"} 0\n",
+		"nn_dispatch_total{model=\"m\",reason=\"shape\"} 0\n",
+		"nn_dispatch_total{model=\"m\",reason=\"drain\"} 0\n"
+	};
 	const char *bytes;
 
 	nn_board_tally(&board, "m", NN_TALLY_BAD, 2, 0);
@@ -287,6 +317,9 @@ static void test_metrics(void)
 	   "metrics: histograms are complete");
 	ok(once(http.body, "nn_dispatch_total{model=\"m\",reason=\"idle\"} 2\n"),
 	   "metrics: why batches left");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		ok(once(http.body, names[i]), "metrics: %.*s", (int)strcspn(names[i], "\n"),
+		   names[i]);
 	ok(once(http.body, "nn_reload_total{model=\"m\",result=\"failed\"} 2\n"),
 	   "metrics: reloads that failed");
 	ok(strstr(http.body, "nv_inference_count{model=\"m\",version=\"1\"} 5\n") != NULL,

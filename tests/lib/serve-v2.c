@@ -117,6 +117,16 @@ static void test_v2_binary(void)
 	sprintf(header, "Inference-Header-Content-Length: %d\n", n);
 	send_bytes("POST", V2 "m/infer", body, (size_t)n + 6);
 	ok(http.status == 200 && strstr(http.body, "[6,3]"), "v2: BF16 is binary");
+	n = sprintf(body, json, "FP16", 6);
+	memcpy(body + n, "\x00\x3c\x00\x40\x00\x42", 6);
+	sprintf(header, "Inference-Header-Content-Length: %d\n", n);
+	send_bytes("POST", V2 "m/infer", body, (size_t)n + 6);
+	ok(http.status == 200 && strstr(http.body, "[6,3]"), "v2: FP16 is binary");
+	n = sprintf(body, json, "BOOL", 3);
+	memcpy(body + n, "\0\1\1", 3);
+	sprintf(header, "Inference-Header-Content-Length: %d\n", n);
+	send_bytes("POST", V2 "m/infer", body, (size_t)n + 3);
+	ok(http.status == 200 && strstr(http.body, "[2,1]"), "v2: BOOL is binary");
 	n = sprintf(body, json, "INT64", 24);
 	memcpy(body + n, (int64_t[]){ -1, 2, 3 }, 24);
 	sprintf(header, "Inference-Header-Content-Length: %d\n", n);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "serve/http/loop.h"
 
 #define REFUSAL(name, status, why) const struct nn_http_refusal name = { status, why }
@@ -56,14 +57,28 @@ bool nn_http_reply(struct nn_http_request *request)
 	return good;
 }
 
+#define TIMING 120
+
+/* Server-Timing of what was read since then and no further. */
+static const char *timing(char text[TIMING], double since)
+{
+	snprintf(text, TIMING,
+		 "read;dur=%.3f, parse;dur=0, queue;dur=0, compute;dur=0, format;dur=0",
+		 since > 0 ? (nn_now_s() - since) * 1e3 : 0);
+	return text;
+}
+
 enum MHD_Result nn_http_refuse(struct nn_http_request *request, struct nn_http_refusal refusal)
 {
 	struct nn_text *answer = &request->exchange.answer;
+	char text[TIMING];
 
 	nn_text_clear(answer);
 	nn_text_addf(answer, "{\"error\":\"%s\"}\n", refusal.why);
 	nn_text_clear(&request->headers);
 	nn_exchange_set_header(&request->exchange, "Connection", "close");
+	nn_exchange_set_header(&request->exchange, "Server-Timing",
+			       timing(text, request->exchange.began));
 	request->status = refusal.status;
 	request->type = json;
 	request->link->phase = NN_HTTP_ANSWER;
@@ -89,14 +104,14 @@ static const char *reason(unsigned status)
 	return "Error";
 }
 
-void nn_http_send_refusal(int fd, struct nn_http_refusal refusal)
+void nn_http_send_refusal(int fd, struct nn_http_refusal refusal, double since)
 {
-	char text[512];
+	char text[640], times[TIMING];
 	int n = snprintf(text, sizeof text,
 			 "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\n%s"
-			 "Content-Length: %zu\r\n\r\n{\"error\":\"%s\"}\n",
+			 "Server-Timing: %s\r\nContent-Length: %zu\r\n\r\n{\"error\":\"%s\"}\n",
 			 refusal.status, reason(refusal.status), json,
-			 refusal.status == 503 ? "Retry-After: 1\r\n" : "",
+			 refusal.status == 503 ? "Retry-After: 1\r\n" : "", timing(times, since),
 			 strlen(refusal.why) + sizeof "{\"error\":\"\"}", refusal.why);
 
 	/* a client that has no room for so few bytes gets none */
@@ -118,7 +133,7 @@ void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusa
 	}
 	/* inside TLS nothing can be said past libmicrohttpd */
 	if (!http->setup.tls_cert) {
-		nn_http_send_refusal(link->fd, refusal);
+		nn_http_send_refusal(link->fd, refusal, link->since);
 		nn_http_linger(http, link->fd);
 	}
 }

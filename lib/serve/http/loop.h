@@ -161,7 +161,7 @@ enum MHD_Result nn_http_refuse(struct nn_http_request *request, struct nn_http_r
 /* Write it past libmicrohttpd, which takes none now; the caller ends the connection. */
 void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusal);
 /* The whole of it, headers and body, for a socket that libmicrohttpd has not seen. */
-void nn_http_send_refusal(int fd, struct nn_http_refusal refusal);
+void nn_http_send_refusal(int fd, struct nn_http_refusal refusal, double since);
 /* The handler will hear of it no more. */
 void nn_http_over(struct nn_http_request *request, size_t bytes_out);
 
