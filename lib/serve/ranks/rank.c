@@ -15,9 +15,10 @@
 #include "serve/ranks/rank.h"
 #include "serve/sandbox.h"
 
-/* A model's part that is here. Who uses it has a batch of it under way. */
+/* A model's part that is here. */
 struct held {
 	struct held *next;
+	unsigned users; /* channels with a batch of it */
 	struct nn_model *model;
 	struct nn_session *sessions[NN_MOST_CHANNELS]; /* each its channel's; NULL: none was yet */
 };
@@ -25,6 +26,7 @@ struct held {
 struct rank {
 	struct nn_rank_setup setup;
 	pthread_mutex_t lock; /* of the list */
+	pthread_cond_t left;  /* a channel has done with a model */
 	struct held *held;
 	sem_t permits; /* to compute */
 	const char **folders;
@@ -36,15 +38,28 @@ struct channel {
 	unsigned number;
 };
 
-static struct held *find(struct rank *r, uint64_t number)
+/* It stays until it is given back with leave. */
+static struct held *use(struct rank *r, uint64_t number)
 {
 	struct held *held;
 
 	pthread_mutex_lock(&r->lock);
 	for (held = r->held; held && held->model->part.number != number;)
 		held = held->next;
+	if (held)
+		held->users++;
 	pthread_mutex_unlock(&r->lock);
 	return held;
+}
+
+static void leave(struct rank *r, struct held *held)
+{
+	if (!held)
+		return;
+	pthread_mutex_lock(&r->lock);
+	held->users--;
+	pthread_cond_signal(&r->left);
+	pthread_mutex_unlock(&r->lock);
 }
 
 /* ---- batches ---- */
@@ -68,10 +83,9 @@ static size_t output_bytes(const struct nn_session *s, size_t rows)
 }
 
 /* The channel's session for the batch; NULL: err says why not. */
-static struct nn_session *session_of(struct rank *r, unsigned channel,
+static struct nn_session *session_of(const struct rank *r, struct held *held, unsigned channel,
 				     const struct nn_rank_head *head, struct nn_error *err)
 {
-	struct held *held = find(r, head->number);
 	struct nn_session_setup setup = { .max_rows = head->max_rows };
 
 	if (!held) {
@@ -134,36 +148,48 @@ static int compute(struct rank *r, struct nn_session *s, size_t rows, struct nn_
 }
 
 /* -1: an end of the channel is gone. */
-static int pass(struct rank *r, unsigned channel)
+static int pass_on(struct rank *r, struct held *held, unsigned channel, struct nn_rank_head *head)
 {
 	int up = r->setup.up[channel], down = r->setup.down[channel];
 	bool last = r->setup.rank + 1 == r->setup.ranks;
 	struct nn_session *s = NULL;
-	struct nn_rank_head head;
 	struct nn_error err = { 0 };
 	int status = 0;
 
-	if (nn_rank_receive(up, &head, sizeof head) < 0)
-		return -1;
-	if (head.code == 0) {
-		s = session_of(r, channel, &head, &err);
-		if (s && edge_bytes(s, NN_SIDE_COMING, head.rows) != head.bytes)
-			NN_BUG("%zu bytes of a batch", (size_t)head.bytes);
-		if ((s ? take_rows(up, s, head.rows) : discard(up, head.bytes)) < 0)
+	if (head->code == 0) {
+		s = session_of(r, held, channel, head, &err);
+		if (s && edge_bytes(s, NN_SIDE_COMING, head->rows) != head->bytes)
+			NN_BUG("%zu bytes of a batch", (size_t)head->bytes);
+		if ((s ? take_rows(up, s, head->rows) : discard(up, head->bytes)) < 0)
 			return -1;
-		status = s ? compute(r, s, head.rows, &err) : -1;
+		status = s ? compute(r, s, head->rows, &err) : -1;
 	}
 	if (status < 0) {
-		head.code = (int)err.code;
-		memcpy(head.text, err.text, sizeof head.text - 1);
-		head.text[sizeof head.text - 1] = '\0';
+		head->code = (int)err.code;
+		memcpy(head->text, err.text, sizeof head->text - 1);
+		head->text[sizeof head->text - 1] = '\0';
 	}
-	head.bytes = head.code ? 0
-		     : last    ? output_bytes(s, head.rows)
-			       : edge_bytes(s, NN_SIDE_GOING, head.rows);
-	if (nn_rank_send(down, &head, sizeof head, head.bytes > 0) < 0)
+	head->bytes = head->code ? 0
+		      : last     ? output_bytes(s, head->rows)
+				 : edge_bytes(s, NN_SIDE_GOING, head->rows);
+	if (nn_rank_send(down, head, sizeof *head, head->bytes > 0) < 0)
 		return -1;
-	return head.code ? 0 : give_rows(down, s, head.rows, last);
+	return head->code ? 0 : give_rows(down, s, head->rows, last);
+}
+
+/* Rank 0 may close the model as soon as it has the answer, of which this thread hears later. */
+static int pass(struct rank *r, unsigned channel)
+{
+	struct nn_rank_head head;
+	struct held *held;
+	int status;
+
+	if (nn_rank_receive(r->setup.up[channel], &head, sizeof head) < 0)
+		return -1;
+	held = use(r, head.number);
+	status = pass_on(r, held, channel, &head);
+	leave(r, held);
+	return status;
 }
 
 static void *serve(void *arg)
@@ -211,6 +237,8 @@ static void close_part(struct rank *r, uint64_t number)
 	held = *at;
 	if (held)
 		*at = held->next;
+	while (held && held->users > 0)
+		pthread_cond_wait(&r->left, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 	if (!held)
 		return;
@@ -277,6 +305,7 @@ _Noreturn void nn_rank_be(const struct nn_rank_setup *setup)
 
 	r = (struct rank){ .setup = *setup };
 	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.left, NULL);
 	sem_init(&r.permits, 0, setup->threads);
 	nn_flush_set(true);
 	for (unsigned i = 0; i < setup->channels; i++) {
