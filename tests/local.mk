@@ -40,7 +40,7 @@ check-device: all
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf arm tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	rm -rf arm tsan tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 # Then tests of the tools that know nothing of it, as check-device runs them; TOOLS=all: all of those, which takes long.
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
@@ -56,7 +56,20 @@ ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush int8 math np
 check-arm: all
 	@$(run_env) $(SHELL) $(srcdir)/tests/arm/check $(abs_builddir)/arm $(or $(TESTS),$(ARM_TESTS))
 EXTRA_DIST += tests/arm/check tests/arm/sysroot
-.PHONY: check-arm check-cuda-host check-device check-long check-quick check-valgrind clean-tests
+# The server's threads under the thread sanitizer; what it says of processes that did not answer is in tsan/race.*.
+TSAN_TESTS = $(patsubst $(srcdir)/%.c,%,$(filter-out %-world.c,$(wildcard $(srcdir)/tests/lib/serve-*.c))) \
+	tests/cli/serve.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
+check-tsan: all
+	@$(MAKE) $(AM_MAKEFLAGS) tests/device/apart/nn-cuda.la
+	@$(MAKE) -f $(srcdir)/tests/tsan.mk SRC='$(srcdir)' CC='$(CC)' LIBS='$(MICROHTTPD_LIBS) -lpthread -lm' \
+		FLAGS='$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS) -I$(srcdir)/cmd $(AM_CFLAGS) -O1'
+	@rm -f tsan/race.*
+	@$(run_env) NN_BUILD='$(abs_top_builddir)/tsan' NN_CPU=avx2 \
+		TSAN_OPTIONS='exitcode=66 die_after_fork=0 report_thread_leaks=0 log_path=$(abs_top_builddir)/tsan/race' \
+		$(SHELL) $(srcdir)/tests/run $(or $(TESTS),$(TSAN_TESTS))
+	@! cat tsan/race.* 2>/dev/null
+EXTRA_DIST += tests/tsan.mk
+.PHONY: check-arm check-cuda-host check-device check-long check-quick check-tsan check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats

@@ -257,6 +257,20 @@ static int passed(void)
 	return good ? 0 : 5;
 }
 
+/* Before there are threads: a sanitizer of them follows no fork behind that. */
+static void test_passed(void)
+{
+	pid_t child;
+	int status = -1;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		_exit(passed());
+	waitpid(child, &status, 0);
+	ok(status == 0, "a socket that systemd passes is taken, once: %d", status);
+}
+
 static void test_addresses(void)
 {
 	static const char *const bad[] = { "localhost", "127.0.0.1:", "::1:80", "127.0.0.1:70000",
@@ -265,8 +279,6 @@ static void test_addresses(void)
 	struct nn_http *http;
 	struct nn_http_setup setup = plain_setup();
 	size_t good = 0;
-	pid_t child;
-	int status = -1;
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		int failed = open_at(&http, bad[i], &err);
@@ -285,12 +297,6 @@ static void test_addresses(void)
 		   "[::1] is not");
 		nn_http_close(http);
 	}
-	fflush(stdout);
-	child = fork();
-	if (child == 0)
-		_exit(passed());
-	waitpid(child, &status, 0);
-	ok(status == 0, "a socket that systemd passes is taken, once: %d", status);
 	setup.tls_cert = setup.tls_key = "/dev/null";
 	ok(nn_http_open(&http, &setup, &err) != 0 && strstr(err.text, "/dev/null"),
 	   "a certificate that is none is an error: %s", err.text);
@@ -299,9 +305,11 @@ static void test_addresses(void)
 int main(void)
 {
 	struct nn_http_setup setup = plain_setup();
-	struct nn_http *http = serve(&setup);
+	struct nn_http *http;
 
-	test_addresses(); /* forks */
+	test_passed();
+	http = serve(&setup);
+	test_addresses();
 	pthread_create(&bench.worker, NULL, work, NULL);
 	test_answers(nn_http_where(http));
 	test_pipelining(nn_http_where(http));
