@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/encode.h \
 	lib/predict/ensemble.c \
 	lib/predict/ensemble.h \
+	lib/predict/lengths.c lib/predict/lengths.h \
 	lib/predict/loss.c \
 	lib/predict/loss.h \
 	lib/predict/score/auc.c \

@@ -4,6 +4,7 @@
 #include "base/flush.h"
 #include "base/memory.h"
 #include "base/subnormal.h"
+#include "predict/lengths.h"
 #include "predict/session.h"
 #include "predict/transform.h"
 
@@ -25,9 +26,7 @@ struct nn_session {
 	struct nn_pool *threads; /* its own */
 	struct nn_graph *graph;
 	size_t max_rows;
-	struct nn_mirror lengths; /* uint32_t [max_rows], where rows have lengths */
-	size_t longest;           /* 0: they have none */
-	bool ran;                 /* lengths are those of the last run */
+	struct nn_session_lengths lengths;
 	bool steps;               /* each run is a step of the same rows */
 	size_t step;              /* how many were */
 	size_t n_inputs, n_outputs;
@@ -89,30 +88,6 @@ static void close_edges(struct nn_session *s, enum nn_graph_side side)
 	nn_free(s->edges[side]);
 }
 
-/* All rows have as many steps as there may be. */
-static void forget_lengths(struct nn_session *s)
-{
-	uint32_t *to = nn_mirror_write(&s->lengths, nn_graph_queue(s->graph));
-
-	for (size_t r = 0; r < s->max_rows; r++)
-		to[r] = (uint32_t)s->longest;
-	s->ran = false;
-}
-
-static int open_lengths(struct nn_session *s, struct nn_error *err)
-{
-	int input = nn_program_lengths(s->program);
-
-	if (input < 0)
-		return 0;
-	s->longest = s->program->values[s->program->inputs[input]].shape.dim[0];
-	if (nn_mirror_new(&s->lengths, nn_graph_queue(s->graph), s->max_rows * sizeof(uint32_t),
-			  err) < 0)
-		return -1;
-	forget_lengths(s);
-	return 0;
-}
-
 static int open_session(struct nn_session *s, const struct nn_session_setup *setup,
 			struct nn_error *err)
 {
@@ -139,7 +114,9 @@ static int open_session(struct nn_session *s, const struct nn_session_setup *set
 	for (size_t o = 0; o < s->n_outputs; o++)
 		if (open_output(s, o, schema, err) < 0)
 			return -1;
-	if (open_lengths(s, err) < 0 || open_edges(s, NN_SIDE_COMING, err) < 0)
+	if (nn_session_lengths_open(&s->lengths, s->program, nn_graph_queue(s->graph), s->max_rows,
+				    err) < 0 ||
+	    open_edges(s, NN_SIDE_COMING, err) < 0)
 		return -1;
 	return open_edges(s, NN_SIDE_GOING, err);
 }
@@ -205,8 +182,8 @@ void nn_session_close(struct nn_session *s)
 	nn_free(s->outputs);
 	close_edges(s, NN_SIDE_COMING);
 	close_edges(s, NN_SIDE_GOING);
-	if (s->graph)
-		nn_mirror_free(&s->lengths, nn_graph_queue(s->graph));
+	if (s->lengths.longest)
+		nn_session_lengths_close(&s->lengths);
 	nn_graph_free(s->graph);
 	nn_pool_free(s->threads);
 	nn_free(s);
@@ -244,19 +221,19 @@ size_t nn_session_output_size(const struct nn_session *s, size_t output)
 	return output < s->n_outputs ? s->outputs[output].transform.size : 0;
 }
 
+static size_t steps_of(const struct nn_session *s, int value)
+{
+	return s->program->values[value].lengths ? s->lengths.longest : 0;
+}
+
 size_t nn_session_steps(const struct nn_session *s, size_t input)
 {
-	return input < s->n_inputs && s->program->values[s->program->inputs[input]].lengths
-		       ? s->longest
-		       : 0;
+	return input < s->n_inputs ? steps_of(s, s->program->inputs[input]) : 0;
 }
 
 size_t nn_session_output_steps(const struct nn_session *s, size_t output)
 {
-	return output < s->n_outputs &&
-			       s->program->values[s->program->outputs[output].value].lengths
-		       ? s->longest
-		       : 0;
+	return output < s->n_outputs ? steps_of(s, s->program->outputs[output].value) : 0;
 }
 
 const char *nn_session_output_name(const struct nn_session *s, size_t output)
@@ -317,18 +294,12 @@ void nn_session_lend(struct nn_session *s, size_t input, size_t n, const void *r
 
 void nn_session_set_lengths(struct nn_session *s, size_t first, size_t n, const uint32_t *lengths)
 {
-	if (!s->longest)
-		return;
-	if (s->ran)
-		forget_lengths(s);
-	if (n)
-		memcpy((uint32_t *)nn_mirror_write(&s->lengths, nn_graph_queue(s->graph)) + first,
-		       lengths, n * sizeof *lengths);
+	nn_session_lengths_set(&s->lengths, first, n, lengths);
 }
 
 size_t nn_session_length(const struct nn_session *s, size_t row)
 {
-	return s->longest ? ((const uint32_t *)s->lengths.host)[row] : 0;
+	return s->lengths.longest ? ((const uint32_t *)s->lengths.rows.host)[row] : 0;
 }
 
 static size_t edge_bytes(const struct nn_session *s, enum nn_graph_side side, size_t i)
@@ -360,12 +331,7 @@ int nn_session_run(struct nn_session *s, size_t n, struct nn_error *err)
 {
 	struct nn_span span = { .rows = n, .step = s->steps ? s->step++ : 0 };
 
-	if (s->longest && s->ran)
-		forget_lengths(s);
-	if (s->longest)
-		nn_mirror_send(&s->lengths, nn_graph_queue(s->graph), 0, n * sizeof(uint32_t));
-	span.lengths = s->lengths.there;
-	s->ran = true;
+	span.lengths = nn_session_lengths_run(&s->lengths, n);
 	send(s, n);
 	nn_graph_forward(s->graph, &span);
 	fetch(s, n);
