@@ -115,7 +115,7 @@ P
   serve words.st
   [[ $url == http://127.0.0.1:* ]]
   stop
-  ! grep beyond err
+  run ! grep beyond err
   : >out
   nn-serve --listen=0.0.0.0:0 words.st >out 2>err 3>&- &
   server=$!
@@ -125,7 +125,9 @@ P
 }
 
 @test "serve: models share one pool of threads" {
-  threads() { find "/proc/$server/task" -mindepth 1 -maxdepth 1 | wc -l; }
+  threads() {
+    find "/proc/$server/task" -mindepth 1 -maxdepth 1 | wc -l
+  }
   serve --threads=2 words.st
   local one
   one=$(threads)
@@ -208,8 +210,8 @@ P
   local net='dense 500, relu, dense 500, relu, dense ?' name
   nn-train -q --target=kind --epochs=1 -m "$net" -o wide.st words.csv
   nn-train -q --target=kind --epochs=1 --precision=int8 -m "$net" -o small.st words.csv
-  for _ in {1..20}; do sed 1d words.csv; done >more
-  { head -n 1 words.csv; cat more; } >many.csv
+  for _ in {1..20}; do sed 1d words.csv; done >rows.many
+  { head -n 1 words.csv; cat rows.many; } >many.csv
   nn-predict wide.st many.csv >wide.want
   nn-predict --precision=f32 small.st many.csv >small.want
   serve --device=cpu,cuda wide.st small.st
@@ -228,7 +230,7 @@ P
   [[ $answer == *"% of the rows on cpu, "*"% of the rows on cuda"* ]]
   ask 200 /v1/models/wide:null:predict -d '{"instances": [{"a": 0.5, "b": 1, "c": 2}]}'
   stop
-  for name in cpu,cpu cpu,auto cpu, cpu,cuda,cuda:1,cuda:2,cuda:3; do
+  for name in cpu,cpu cpu,auto 'cpu,' cpu,cuda,cuda:1,cuda:2,cuda:3; do
     run -2 --separate-stderr nn-serve --device="$name" words.st
     [[ $stderr == "nn-serve: --device="* ]] || { echo "$name: $stderr"; return 1; }
   done
