@@ -90,8 +90,8 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 	}
 	if (bytes >= HUGE_FROM)
 		align = HUGE_PAGE;
-	if (bytes <= PTRDIFF_MAX - align - sizeof raw)
-		raw = calloc(1, bytes + align + sizeof raw);
+	if (bytes <= PTRDIFF_MAX - align - sizeof(void *))
+		raw = calloc(1, bytes + align + sizeof(void *));
 	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
 		return NULL;
