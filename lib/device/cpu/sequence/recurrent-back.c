@@ -199,10 +199,12 @@ static void way_back(void *arg, size_t piece, int thread)
 	const struct nn_call *call = r->call;
 	const size_t begin = call->rows * piece / r->pieces,
 		     n = call->rows * (piece + 1) / r->pieces - begin;
+	const size_t longest = nn_recurrent_longest(r, begin, n), row = r->steps * r->x.in;
 	const struct lane lane = lane_of(b, thread);
+	real *dx = call->dx[0] ? (real *)call->dx[0] + begin * row : NULL;
 	struct nn_matrix x = r->x;
 
-	x.x_row = r->steps * r->x.in;
+	x.x_row = row;
 	memset(lane.dh, 0, n * r->units * sizeof(real));
 	memset(lane.dc, 0, n * r->units * sizeof(real));
 	for (size_t i = r->steps; i-- > 0;) {
@@ -210,11 +212,14 @@ static void way_back(void *arg, size_t piece, int thread)
 		for (size_t k = 0; k < n; k++) {
 			struct place p = place_of(b, &lane, k, begin + k, t, i == 0);
 			row_back(b, &p, begin + k, t);
+			if (t >= longest && dx && !call->dx_add[0])
+				memset(dx + k * row + t * x.in, 0, x.in * sizeof(real));
 		}
-		if (call->dx[0])
+		if (t >= longest)
+			continue;
+		if (dx)
 			NN_K(dense_input_gradient)
-		(&x, n, lane.sums[0], call->w[0],
-		 (real *)call->dx[0] + (begin * r->steps + t) * r->x.in, call->dx_add[0], 0, x.in,
+		(&x, n, lane.sums[0], call->w[0], dx + t * x.in, call->dx_add[0], 0, x.in,
 		 lane.scratch);
 		if (i > 0)
 			NN_K(dense_input_gradient)

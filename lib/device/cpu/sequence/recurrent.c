@@ -16,7 +16,7 @@
 /* The rows of a piece on their way. */
 struct rows {
 	const struct nn_recurrence *r;
-	size_t begin, n;
+	size_t begin, n, longest; /* longest: steps of the longest, behind which nothing is computed */
 	real *h, *c, *sums; /* the state, lstm's cell, the product of the state */
 	/*
 	 * Products of the input from step `first` on: of position (row, t) `width` apart, rows
@@ -83,7 +83,8 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 {
 	const struct nn_recurrence *r = p->r;
 	const size_t n = r->units, at = (p->begin + i) * r->steps + t;
-	const real *a = p->ahead + i * p->row_step + (t - p->first) * p->width;
+	const real *a = t < p->longest ? p->ahead + i * p->row_step + (t - p->first) * p->width
+				       : NULL;
 	const real *b = p->sums + i * r->sums;
 	real *h = p->h + i * n, *c = p->c + i * n,
 	     *gates = r->gates ? r->gates + at * r->kept : NULL;
@@ -113,7 +114,7 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 static void look_ahead(struct rows *p, size_t first)
 {
 	const struct nn_recurrence *r = p->r;
-	const size_t steps = nn_recurrent_least(p->at_once, r->steps - first);
+	const size_t steps = nn_recurrent_least(p->at_once, p->longest - first);
 	const real *x = (const real *)r->call->x[0] + (p->begin * r->steps + first) * r->x.x_row;
 	const struct nn_tail tail = { .bias = r->attrs->bias ? r->call->w[2] : NULL };
 	struct nn_matrix d = r->x;
@@ -172,6 +173,7 @@ static struct rows rows_of(const struct nn_recurrence *r, size_t piece, int thre
 	char *at = (char *)call->work + (size_t)thread * thread_bytes(&call->site, r, most);
 
 	p.n = call->rows * (piece + 1) / r->pieces - p.begin;
+	p.longest = nn_recurrent_longest(r, p.begin, p.n);
 	p.at_once = at_once(&call->site, r->steps);
 	p.h = (real *)(void *)at;
 	p.c = (real *)(void *)(at += nn_recurrent_bytes(most * r->units));
@@ -235,11 +237,12 @@ static void forward_piece(void *arg, size_t piece, int thread)
 	begin_rows(&p);
 	for (size_t i = 0; i < r->steps; i++) {
 		const size_t t = nn_recurrent_step(r, i);
-		if (i % ahead == 0 && !r->attrs->reverse)
-			look_ahead(&p, t);
-		else if (r->attrs->reverse && (i == 0 || t + 1 == p.first))
-			look_ahead(&p, t / ahead * ahead);
-		state_product(&p, i == 0 && !r->call->state);
+		if (t < p.longest) {
+			if (r->attrs->reverse ? t + 1 == p.longest || t + 1 == p.first
+					      : t % ahead == 0)
+				look_ahead(&p, t / ahead * ahead);
+			state_product(&p, i == 0 && !r->call->state);
+		}
 		for (size_t row = 0; row < p.n; row++)
 			row_step(&p, row, t);
 	}

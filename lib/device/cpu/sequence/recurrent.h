@@ -106,6 +106,18 @@ static inline bool nn_recurrent_has(const struct nn_recurrence *r, size_t row, s
 	return !r->call->lengths || t < r->call->lengths[row];
 }
 
+/* Steps of the longest of n rows. */
+static inline size_t nn_recurrent_longest(const struct nn_recurrence *r, size_t begin, size_t n)
+{
+	size_t longest = 0;
+	if (!r->call->lengths)
+		return r->steps;
+	for (size_t row = begin; row < begin + n; row++)
+		if (r->call->lengths[row] > longest)
+			longest = r->call->lengths[row];
+	return longest;
+}
+
 static inline size_t nn_recurrent_bytes(size_t reals)
 {
 	return (reals * sizeof(real) + 63) / 64 * 64;
