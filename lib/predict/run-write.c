@@ -24,8 +24,7 @@ static int find_output(const struct nn_run *r, const char *name, struct nn_error
 	return -1;
 }
 
-/* Is an answer as long as its row? Then lengths have to go with an array of them. */
-static bool has_lengths(const struct nn_run *r)
+bool nn_run_has_lengths(const struct nn_run *r)
 {
 	const struct nn_program *program = r->model->program;
 
@@ -42,7 +41,7 @@ static enum nn_to choose_format(const struct nn_run *r)
 	if (nn_rows_lines(r->rows))
 		return NN_TO_JSONL;
 	if (nn_rows_suit_arrays(r->rows))
-		return has_lengths(r) ? NN_TO_NPZ : NN_TO_NPY;
+		return nn_run_has_lengths(r) ? NN_TO_NPZ : NN_TO_NPY;
 	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
 }
 

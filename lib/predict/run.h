@@ -129,6 +129,8 @@ void nn_run_read_members(struct nn_run *run, struct nn_run_block *block);
 
 /* ---- run-write.c: answers ---- */
 
+/* Is an answer as long as its row? Then lengths have to go with an array of them. */
+bool nn_run_has_lengths(const struct nn_run *run);
 int nn_run_open_writer(struct nn_run *run, struct nn_error *err);
 int nn_run_write(struct nn_run *run, const struct nn_run_batch *batch, struct nn_error *err);
 
