@@ -79,7 +79,7 @@ model_of() {
   : >empty
   says 1 'nn-train: empty: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures' train empty --target=b
   mkdir d
-  says 1 'nn-train: d: is an array without columns, so --target=b is not in it; targets are a file of their own' train d --target=b
+  says 1 'nn-train: d: has pictures and no columns, so --target=b is not in it; folders are classes, masks a folder of their own' train d --target=b
   says 1 'nn-train: nowhere: cannot open: No such file or directory' train nowhere --target=b
   [ "$(cat m.st)" = before ]
 }

@@ -248,7 +248,7 @@ static void manual(void)
 	}
 	if (page)
 		fclose(page);
-	check(n_models == 6, "model: nn-model(5) has six examples", NULL);
+	check(n_models == 7, "model: nn-model(5) has seven examples", NULL);
 }
 
 int main(void)
