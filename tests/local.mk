@@ -44,7 +44,7 @@ clean-tests:
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 # Then tests of the tools that know nothing of it, as check-device runs them; TOOLS=all: all of those, which takes long.
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
-CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats fold.bats keep.bats score.bats serve.bats tables.bats text.bats \
+CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats fold.bats keep.bats score.bats serve.bats tables.bats \
 	train-checkpoint.bats train-init.bats train-threshold.bats train-weight.bats train.bats)
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
