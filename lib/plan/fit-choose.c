@@ -115,6 +115,7 @@ int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_erro
 	if (!drops || !spills || enough)
 		return 0;
 	recipe.recompute = SIZE_MAX; /* what is computed again needs room meanwhile */
+	alone = *fit;
 	if (tighten(&other, &recipe.offload, high, &alone, err) < 0)
 		return -1;
 	if (nn_fit_need(plan, &alone) < nn_fit_need(plan, fit))
