@@ -1,6 +1,6 @@
 /*
  * Curves as a picture: panels over one x axis, as SVG that reads the same on paper, in black and
- * white, and to the colour-blind.
+ * white, and to the colour-blind; below them what was answered: a table of classes, pictures.
  */
 #ifndef NN_CHART_CHART_H
 #define NN_CHART_CHART_H
@@ -58,6 +58,39 @@ struct nn_chart_panel {
 	size_t n_marks;
 };
 
+/* How often each class was taken for each: at most NN_CHART_CLASSES of them can be read. */
+#define NN_CHART_CLASSES 32
+struct nn_chart_confusion {
+	const char *const *labels; /* [n] */
+	const double *counts;      /* [n][n] a row for each true class, a column for each found */
+	size_t n;
+};
+
+/*
+ * Small pictures in rows and columns, drawn pixel by pixel: a file grows with each of them, so that
+ * they have at most NN_CHART_SIDE pixels a side, and few colours.
+ */
+#define NN_CHART_SIDE 96
+struct nn_chart_picture {
+	size_t height, width;     /* 0: its place is left free */
+	const unsigned char *rgb; /* [height][width][3] */
+};
+
+/* What a colour means. */
+struct nn_chart_key {
+	unsigned char rgb[3];
+	const char *label;
+};
+
+struct nn_chart_gallery {
+	const char *title;
+	const char *const *columns; /* [n_columns] their titles */
+	size_t n_columns, n_rows;
+	const struct nn_chart_picture *pictures; /* [n_rows][n_columns] */
+	const struct nn_chart_key *keys;         /* [n_keys] below the pictures */
+	size_t n_keys;
+};
+
 struct nn_chart {
 	const char *title;
 	const char
@@ -65,6 +98,8 @@ struct nn_chart {
 	struct nn_chart_axis x;              /* of all panels */
 	const struct nn_chart_panel *panels; /* from top to bottom */
 	size_t n_panels;
+	const struct nn_chart_confusion *confusion; /* below the panels; NULL: none */
+	const struct nn_chart_gallery *gallery;     /* below that; NULL: none */
 };
 
 /*

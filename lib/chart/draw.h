@@ -41,5 +41,13 @@ void nn_draw_series(struct nn_text *text, const struct nn_panel *panel);
 int nn_draw_legend(struct nn_text *text, const struct nn_panel *panel, double left, double right);
 /* mark.c: rings, dots, lines and labels. */
 int nn_draw_marks(struct nn_text *text, const struct nn_panel *panel, struct nn_error *err);
+/*
+ * confusion.c, gallery.c: from y on, in the width from left to right. What they take of the height
+ * stands in *y then; text NULL: that alone.
+ */
+void nn_draw_confusion(struct nn_text *text, const struct nn_chart_confusion *confusion,
+		       double left, double right, double *y);
+int nn_draw_gallery(struct nn_text *text, const struct nn_chart_gallery *gallery, double left,
+		    double right, double *y, struct nn_error *err);
 
 #endif

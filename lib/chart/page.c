@@ -1,4 +1,7 @@
-/* A chart on its page: title, panels one above the other, one x axis at the bottom of all. */
+/*
+ * A chart on its page: title, panels one above the other, one x axis at the bottom of all, and
+ * below it what was answered.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +17,7 @@ struct page {
 	struct nn_scale x;
 	struct nn_panel *panels;
 	double height, bottom; /* bottom: of the lowest plot */
+	double below;          /* what follows the curves begins there */
 	double left, right;    /* of all plots */
 };
 
@@ -105,7 +109,10 @@ static void lay_out(struct page *page)
 		y += plot_height;
 	}
 	page->bottom = y;
-	page->height = y + 44 + EDGE - 8;
+	page->below = y = y + 44;
+	nn_draw_confusion(NULL, c->confusion, EDGE, page->right, &y);
+	nn_draw_gallery(NULL, c->gallery, EDGE, page->right, &y, NULL);
+	page->height = y + EDGE - 8;
 }
 
 /* ---- drawing ---- */
@@ -187,6 +194,7 @@ static int draw(struct nn_text *text, const struct page *page, struct nn_error *
 {
 	const struct nn_chart *c = page->chart;
 	const char *title = c->title ? c->title : "";
+	double below = page->below;
 
 	nn_text_add(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
 			  "xmlns=\"http://www.w3.org/2000/svg\"");
@@ -209,6 +217,9 @@ static int draw(struct nn_text *text, const struct page *page, struct nn_error *
 		if (draw_panel(text, page, &page->panels[i], err) < 0)
 			return -1;
 	draw_x_axis(text, page);
+	nn_draw_confusion(text, c->confusion, EDGE, page->right, &below);
+	if (nn_draw_gallery(text, c->gallery, EDGE, page->right, &below, err) < 0)
+		return -1;
 	nn_text_add(text, "</svg>\n");
 	return text->failed ? nn_fail(err, NN_ENOMEM, "cannot allocate the text of a chart") : 0;
 }

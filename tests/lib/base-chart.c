@@ -134,7 +134,9 @@ static void training(void)
 				  "nn-train 0.1, cpu, 2 threads, batch 64",
 				  { "epoch", NULL, .scale = NN_CHART_LINEAR },
 				  panels,
-				  3 };
+				  3,
+				  NULL,
+				  NULL };
 	char *svg;
 
 	for (int i = 0; i < 20; i++) {
@@ -176,7 +178,9 @@ static void bench(void)
 				  "AMD EPYC 7763, 2 threads, nntools 0.1, 2026-11-21",
 				  { "batch", NULL, .scale = NN_CHART_LOG2 },
 				  panels,
-				  2 };
+				  2,
+				  NULL,
+				  NULL };
 	char *svg;
 
 	for (int i = 0; i < 11; i++) {
@@ -218,7 +222,9 @@ static void roofline(void)
 				  "each operation against what this machine can do",
 				  { "intensity", "FLOP/B", .scale = NN_CHART_LOG10 },
 				  panels,
-				  1 };
+				  1,
+				  NULL,
+				  NULL };
 	char *svg = svg_of("roofline", &chart);
 
 	ok(count(svg, "r=\"3.5\"") == 9, "roofline: a dot for each point");
@@ -279,7 +285,9 @@ static void strange_numbers(void)
 						  NULL,
 						  { "x", NULL, .scale = (enum nn_chart_scale)i },
 						  &panel,
-						  1 };
+						  1,
+						  NULL,
+						  NULL };
 			struct nn_chart turned = chart;
 			char name[80];
 
@@ -308,8 +316,10 @@ static void texts(void)
 				  "\xf0\x9f\x98\x80 \xed\xa0\x80",
 				  { "&", NULL, .scale = NN_CHART_LINEAR },
 				  &panel,
-				  1 };
-	struct nn_chart empty = { NULL, NULL, { NULL, NULL, .scale = NN_CHART_LINEAR }, NULL, 0 };
+				  1,
+				  NULL,
+				  NULL };
+	struct nn_chart empty = { .x = { .scale = NN_CHART_LINEAR } };
 	char *svg = svg_of("texts", &chart);
 
 	ok(strstr(svg, "a&lt;b &amp; &quot;c&quot; &gt; d\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd<"),
@@ -328,9 +338,8 @@ static void ticks(void)
 	struct nn_chart_panel panel = {
 		{ "y", NULL, .scale = NN_CHART_LINEAR, .zero = true }, &series, 1, NULL, 0
 	};
-	struct nn_chart chart = {
-		"ticks", NULL, { "x", NULL, .scale = NN_CHART_LINEAR }, &panel, 1
-	};
+	struct nn_chart chart = { "ticks", NULL, { "x", NULL, .scale = NN_CHART_LINEAR }, &panel, 1,
+				  NULL,    NULL };
 	char *svg = svg_of("plain ticks", &chart);
 
 	ok(strstr(svg, ">0<") && strstr(svg, ">0.05<") && strstr(svg, ">0.30<") &&
@@ -360,6 +369,68 @@ static void ticks(void)
 	free(svg);
 }
 
+/* ---- what was answered ---- */
+
+static void confusions(void)
+{
+	static const char *const labels[] = { "cat", "a<b", "a label that is longer than a field" };
+	static const char *const short_labels[] = { "0", "1" };
+	const double counts[] = { 5, 1, 0, 0, 0, 0, 2, 0, 12 }, many[] = { 300000, 100000, 0, 1 },
+		     parts[] = { 0.5, 0, 0, 1 };
+	struct nn_chart_confusion confusion = { labels, counts, 3 };
+	struct nn_chart chart = { .title = "confusion", .confusion = &confusion };
+	char *svg = svg_of("confusion", &chart);
+
+	ok(count(svg, "<rect fill=\"#") == 4 && strstr(svg, ">12</text>") &&
+		   strstr(svg, "counts (row"),
+	   "confusion: a field for each pair that there is, with its count");
+	ok(count(svg, ">a&lt;b</text>") == 2 && count(svg, "rotate(-90)") == 3 &&
+		   count(svg, ">a label that is long...</text>") == 2,
+	   "confusion: long labels are cut, and stand upright over the columns");
+	free(svg);
+	confusion = (struct nn_chart_confusion){ short_labels, many, 2 };
+	svg = svg_of("confusion of many", &chart);
+	ok(strstr(svg, "confusion, % of a row") && strstr(svg, ">75</text>") &&
+		   strstr(svg, ">25</text>") && !strstr(svg, "rotate"),
+	   "confusion: counts too wide for a field are shares of their row");
+	free(svg);
+	confusion.counts = parts;
+	svg = svg_of("confusion of weights", &chart);
+	ok(count(svg, ">100</text>") == 2, "confusion: sums of weights are shares of their row");
+	free(svg);
+}
+
+static void galleries(void)
+{
+	static const unsigned char flag[] = { 255, 0, 0,   255, 0, 0, 0, 0, 255,
+					      0,   0, 255, 255, 0, 0, 0, 0, 255 };
+	static unsigned char noise[NN_CHART_SIDE * NN_CHART_SIDE * 3];
+	static const char *const columns[] = { "picture", "mask" };
+	const struct nn_chart_key keys[] = { { { 255, 0, 0 }, "red & more" },
+					     { { 0, 0, 255 }, "blue" } };
+	const struct nn_chart_picture pictures[] = { { 2, 3, flag },
+						     { 0, 0, NULL },
+						     { NN_CHART_SIDE, NN_CHART_SIDE, noise },
+						     { 1, 1, flag } };
+	const struct nn_chart_gallery gallery = { "examples", columns, 2, 2, pictures, keys, 2 };
+	const struct nn_chart chart = { .title = "gallery", .gallery = &gallery };
+	unsigned state = 1;
+	char *svg;
+
+	for (size_t i = 0; i < sizeof noise; i++)
+		noise[i] = (unsigned char)((state = state * 1664525 + 1013904223) >> 24);
+	svg = svg_of("gallery", &chart);
+	ok(strstr(svg, "<path stroke=\"#0000ff\" d=\"M2 0h1M0 1h1M2 1h1\"/>\n"
+		       "<path stroke=\"#ff0000\" d=\"M0 0h2M1 1h1\"/>") != NULL,
+	   "gallery: a path for each colour, with its runs of pixels");
+	ok(strstr(svg, ">red &amp; more</text>") && strstr(svg, "fill=\"#ff0000\""),
+	   "gallery: keys say what colours mean");
+	ok(strlen(svg) < 500000,
+	   "gallery: noise of the largest side stays below 500,000 bytes (%zu)", strlen(svg));
+	ok(!strstr(svg, "href") && !strstr(svg, "url("), "gallery: needs nothing from outside");
+	free(svg);
+}
+
 int main(int argc, char **argv)
 {
 	directory = argc > 1 ? argv[1] : NULL;
@@ -371,5 +442,7 @@ int main(int argc, char **argv)
 	strange_numbers();
 	texts();
 	ticks();
+	confusions();
+	galleries();
 	return tap_done();
 }
