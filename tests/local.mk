@@ -348,7 +348,7 @@ check_PROGRAMS += tests/lib/selfcheck
 tests_lib_selfcheck_SOURCES = tests/lib/selfcheck.c tests/lib/files.h
 CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
 VALGRIND_TESTS += tests/lib/selfcheck
-CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/info.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/first-hour.bats tests/cli/train-daily.bats tests/cli/train-folds.bats tests/cli/train-try.bats \
+CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/info.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/first-hour.bats tests/cli/train-daily.bats tests/cli/train-plot.bats tests/cli/train-folds.bats tests/cli/train-try.bats \
 	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats tests/cli/train-recompute.bats tests/cli/train-tensorboard.bats \
 	tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/cli/same-ranks.bats tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
@@ -359,7 +359,7 @@ tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
 tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train-saver
 VALGRIND_TESTS += tests/lib/train-saver
-EXTRA_DIST += tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/plot-masks.py tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats

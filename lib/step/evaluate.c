@@ -21,6 +21,7 @@ struct nn_evaluator {
 	bool *probabilities;
 	char **blocks; /* [n_outputs] of ranks: sums of all blocks of rows */
 	int n_outputs;
+	bool ran;
 };
 
 static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
@@ -135,7 +136,8 @@ void nn_evaluator_free(struct nn_evaluator *e)
 	nn_free(e);
 }
 
-static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
+/* Through the session, which has their outputs then. */
+static int forward(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
 {
 	const struct nn_evaluator_options *o = &e->options;
 
@@ -150,7 +152,12 @@ static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct
 	}
 	if (batch->lengths)
 		nn_session_set_lengths(e->session, 0, batch->n, batch->lengths);
-	if (nn_session_run(e->session, batch->n, err) < 0 ||
+	return nn_session_run(e->session, batch->n, err);
+}
+
+static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
+{
+	if (forward(e, batch, err) < 0 ||
 	    (e->weights && nn_batch_weights(batch, 0, batch->n, e->weights, err) < 0))
 		return -1;
 	for (size_t i = 0; i < (size_t)e->n_outputs; i++) {
@@ -227,6 +234,7 @@ int nn_evaluator_run(struct nn_evaluator *e, const void *const *params, struct n
 {
 	if (nn_session_load(e->session, params, err) < 0)
 		return -1;
+	e->ran = true;
 	for (int i = 0; i < e->n_outputs; i++)
 		nn_metrics_reset(e->metrics[i]);
 	if (e->options.comm)
@@ -242,6 +250,24 @@ int nn_evaluator_set_threshold(struct nn_evaluator *e, double threshold, struct 
 const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *e, int output)
 {
 	return e->metrics[output];
+}
+
+bool nn_evaluator_ran(const struct nn_evaluator *e)
+{
+	return e->ran;
+}
+
+int nn_evaluator_find_classes(struct nn_evaluator *e, int output, const uint64_t *rows, size_t n,
+			      int32_t *classes, struct nn_error *err)
+{
+	const struct nn_source source = nn_dataset_source(e->options.dataset);
+	const struct nn_batch batch = nn_batch_of(&source, rows, n);
+
+	if (forward(e, &batch, err) < 0)
+		return -1;
+	nn_metrics_find_classes(e->metrics[output], nn_session_raw(e->session, (size_t)output, 0),
+				n, classes);
+	return 0;
 }
 
 bool nn_evaluator_get(const struct nn_evaluator *e, const char *name, double *value)

@@ -45,5 +45,13 @@ int nn_evaluator_set_threshold(struct nn_evaluator *evaluator, double threshold,
 			       struct nn_error *err);
 /* The metrics of an output. */
 const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *evaluator, int output);
+bool nn_evaluator_ran(const struct nn_evaluator *evaluator); /* at least once */
+/*
+ * Some rows once more with the parameters of the last run, by this rank alone:
+ * classes[n][positions] found at an output. Of rows of one length, not more of them than there are
+ * held out.
+ */
+int nn_evaluator_find_classes(struct nn_evaluator *evaluator, int output, const uint64_t *rows,
+			      size_t n, int32_t *classes, struct nn_error *err);
 
 #endif

@@ -66,6 +66,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/tell/input.c lib/train/tell/input.h \
 	lib/train/tell/curve.c \
 	lib/train/tell/curve.h \
+	lib/train/tell/confused.c \
+	lib/train/tell/examples.c \
+	lib/train/tell/examples.h \
 	lib/train/tell/ending.c \
 	lib/train/tell/ending.h \
 	lib/train/tell/events.c \

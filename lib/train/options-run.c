@@ -192,7 +192,7 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
 	{ .name = "plot",
-	  .daily = "draw loss, metric and throughput",
+	  .daily = "draw loss, metric, throughput and answers",
 	  .topic = "Reports",
 	  .also = "chart,figure",
 	  .type = NN_OPT_STRING,
@@ -200,7 +200,8 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .arg = "FILE.svg",
 	  .filled = true,
 	  .file = NN_OPT_WRITES,
-	  .help = "draw loss, metric and throughput there, as SVG",
+	  .help = "draw loss, metric, throughput, which class was taken for which, and example "
+		  "masks there, as SVG",
 	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, "
 		 "and when training ends, in whatever "
 		 "way. After --resume the curves begin where this run began." },

@@ -68,3 +68,13 @@ double *nn_metrics_counts(struct nn_metrics *m, size_t *n)
 	*n = m->support && !nn_metrics_by_row(m) ? n_counts(m) : 0;
 	return m->support;
 }
+
+const double *nn_metrics_confusion(const struct nn_metrics *m)
+{
+	return m->classes ? m->confusion : NULL;
+}
+
+bool nn_metrics_ignored(const struct nn_metrics *m, size_t column)
+{
+	return nn_metrics_ignore(m, column);
+}

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "predict/score/metrics-sums.h"
 
-static void add_label(const struct nn_metrics *m, size_t c, struct nn_text *name)
+void nn_metrics_name(const struct nn_metrics *m, size_t c, struct nn_text *name)
 {
 	const struct nn_target_schema *t = m->target;
 
@@ -54,7 +54,7 @@ static int report_each(struct report *r)
 				continue;
 			nn_text_clear(&r->name);
 			nn_text_addf(&r->name, "%s.", f->name);
-			add_label(r->m, c, &r->name);
+			nn_metrics_name(r->m, c, &r->name);
 			status = report_line(r, r->name.data, f->each(r->m, c), f->count);
 		}
 	return status;
@@ -72,9 +72,9 @@ static int report_confusion(struct report *r)
 			continue;
 		nn_text_clear(&r->name);
 		nn_text_add(&r->name, "confusion.");
-		add_label(m, k / m->columns, &r->name);
+		nn_metrics_name(m, k / m->columns, &r->name);
 		nn_text_add(&r->name, ".");
-		add_label(m, k % m->columns, &r->name);
+		nn_metrics_name(m, k % m->columns, &r->name);
 		status = report_line(r, r->name.data, m->confusion[k], true);
 	}
 	return status;
@@ -110,7 +110,7 @@ static bool find_each(const struct nn_metrics *m, const struct nn_figure *f, con
 		return false;
 	for (size_t c = 0; c < m->columns && !found; c++) {
 		nn_text_clear(&label);
-		add_label(m, c, &label);
+		nn_metrics_name(m, c, &label);
 		found = label.data && strcmp(label.data, name + n + 1) == 0;
 		if (found)
 			*value = f->each(m, c);

@@ -134,6 +134,13 @@ static size_t largest(const struct nn_metrics *m, const void *values, size_t at)
 	return best;
 }
 
+void nn_metrics_find_classes(const struct nn_metrics *m, const void *outputs, size_t rows,
+			     int32_t *classes)
+{
+	for (size_t i = 0; i < rows * m->positions; i++)
+		classes[i] = (int32_t)largest(m, outputs, i * m->columns);
+}
+
 /* Rows of one block, and what each weighs: of --weight; NULL: 1. */
 struct piece {
 	const void *outputs, *targets;

@@ -76,6 +76,17 @@ bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *
  */
 int nn_metrics_each(const struct nn_metrics *metrics,
 		    int (*line)(void *arg, const char *name, double value, bool count), void *arg);
+/*
+ * Of rows so far how many of each true class were taken for each: [columns][columns]; NULL: numbers,
+ * or more classes than a table is kept of.
+ */
+const double *nn_metrics_confusion(const struct nn_metrics *metrics);
+/* A class or column as lines of --score name it; is it the class that --ignore masks? */
+void nn_metrics_name(const struct nn_metrics *metrics, size_t column, struct nn_text *name);
+bool nn_metrics_ignored(const struct nn_metrics *metrics, size_t column);
+/* The class found at each position: outputs as above, classes[rows][positions]. */
+void nn_metrics_find_classes(const struct nn_metrics *metrics, const void *outputs, size_t rows,
+			     int32_t *classes);
 /* accuracy, rmse, or iou.mean for masks. */
 const char *nn_metrics_default(const struct nn_metrics *metrics);
 /* Is more better? (loss, rmse, mae: no) */

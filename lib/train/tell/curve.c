@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "train/tell/curve.h"
+#include "train/tell/examples.h"
 #include "train/job.h"
 #include "train/figures.h"
 
@@ -216,6 +217,26 @@ static void describe(const struct nn_train *t, struct nn_text *title, struct nn_
 		nn_text_addf(note, ", resumed at %llu", (unsigned long long)t->worker.started_step);
 }
 
+/* The chart as it is, and below it what was answered at the last evaluation. */
+static int draw_answers(struct nn_chart *chart, const struct nn_train *t, struct nn_text *svg,
+			struct nn_error *err)
+{
+	struct nn_confused *confused;
+	struct nn_examples *examples = NULL;
+	int status = nn_confused_new(&confused, t, err);
+
+	if (status == 0)
+		status = nn_examples_new(&examples, t, err);
+	if (status == 0) {
+		chart->confusion = nn_confused_chart(confused);
+		chart->gallery = nn_examples_chart(examples);
+		status = nn_chart_svg(chart, svg, err);
+	}
+	nn_confused_free(confused);
+	nn_examples_free(examples);
+	return status;
+}
+
 static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawing *d,
 		struct nn_text *svg, struct nn_error *err)
 {
@@ -270,7 +291,7 @@ static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawi
 	chart.note = note.data;
 	status = title.failed || note.failed
 			 ? nn_fail(err, NN_ENOMEM, "cannot allocate the text of a chart")
-			 : nn_chart_svg(&chart, svg, err);
+			 : draw_answers(&chart, t, svg, err);
 	nn_text_free(&title);
 	nn_text_free(&note);
 	return status;
