@@ -73,7 +73,7 @@ NN_INLINE vr v_activate_back_x(enum nn_activation kind, vr slope, vr x, vr d)
 		return v_select(v_gt(x, zero), d, v_mul(v_mul(slope, v_exp(x)), d));
 	case NN_ACT_GELU: /* cdf(x) + x * density(x) of the normal distribution */
 		density = v_mul(v_set((real)NN_INV_SQRT_2PI),
-				v_exp(v_mul(v_mul(x, x), v_set((real)-0.5))));
+				v_exp_negative(v_mul(v_mul(x, x), v_set((real)-0.5))));
 		s = v_mul(v_set((real)0.5), v_add(one, v_erf(v_mul(x, v_set((real)NN_SQRT_HALF)))));
 		return v_mul(d, v_fma(x, density, s));
 	case NN_ACT_SILU:

@@ -22,7 +22,7 @@ struct position {
 NN_INLINE vr term_exp(const void *arg, size_t i, size_t k)
 {
 	const struct position *p = (const struct position *)arg;
-	return v_exp(v_sub(v_get(p->x + i, k), v_set(p->largest)));
+	return v_exp_negative(v_sub(v_get(p->x + i, k), v_set(p->largest)));
 }
 
 /* weight * (log of the sum - (x - largest)) of the class; masked: nothing */
@@ -95,7 +95,7 @@ NN_INLINE vr column_loss(enum nn_loss_kind kind, vr x, vr t)
 	switch (kind) {
 	case NN_LOSS_BCE: /* max(x, 0) - x t + log(1 + e^-|x|) */
 		return v_add(v_fnma(x, t, v_select(v_le(x, v_zero()), v_zero(), x)),
-			     v_log1p_unit(v_exp(v_neg(v_abs(x)))));
+			     v_log1p_unit(v_exp_negative(v_neg(v_abs(x)))));
 	case NN_LOSS_HUBER:
 		return v_select(v_lt(a, one), v_mul(half, v_mul(d, d)), v_sub(a, half));
 	case NN_LOSS_MAE:

@@ -27,7 +27,7 @@ NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
 {
 	struct nn_sum_pair pair = { y, y };
 	const vr most = v_set(largest);
-	NN_EACH(i, k, n, { v_put(y + i, k, v_exp(v_sub(v_get(x + i, k), most))); });
+	NN_EACH(i, k, n, { v_put(y + i, k, v_exp_negative(v_sub(v_get(x + i, k), most))); });
 	return v_sum(v_term_value, &pair, n);
 }
 
@@ -37,7 +37,7 @@ NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
  */
 NN_INLINE vr v_exp_sum_one(const real *x, size_t n, real largest, real *sum)
 {
-	vr partial[NN_SUM_VECTORS], e = v_exp(v_sub(v_load_n(x, n), v_set(largest)));
+	vr partial[NN_SUM_VECTORS], e = v_exp_negative(v_sub(v_load_n(x, n), v_set(largest)));
 	NN_UNROLL
 	for (int j = 1; j < NN_SUM_VECTORS; j++)
 		partial[j] = v_zero();
@@ -89,7 +89,7 @@ struct shifted {
 NN_INLINE vr term_shifted_exp(const void *arg, size_t i, size_t k)
 {
 	const struct shifted *shifted = (const struct shifted *)arg;
-	return v_exp(v_sub(v_get(shifted->x + i, k), v_set(shifted->largest)));
+	return v_exp_negative(v_sub(v_get(shifted->x + i, k), v_set(shifted->largest)));
 }
 
 NN_INLINE void log_softmax_row(const real *x, real *y, size_t n)

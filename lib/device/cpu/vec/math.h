@@ -31,6 +31,7 @@
 #define V_SQRT_HALF_BITS_ 0x3f3504f3
 #define V_ONE_BITS_ 0x3f800000
 #define V_ERF_MIDDLE_ 0.9375f
+#define V_TANH_HIGH_ 40.0f /* of 2 |x|: 1 - tanh is lost in rounding */
 #define V_ERF_HIGH_ 4.0f /* erf rounds to 1 */
 #define V_EXP_ 0x1p-1f, 0x1.55548ep-3f, 0x1.55545cp-5f, 0x1.123bdcp-7f, 0x1.6db58ep-10f
 #define V_LOG_ 0x1.555556p-1f, 0x1.9999ecp-2f, 0x1.245c02p-2f, 0x1.dddae4p-3f
@@ -56,6 +57,7 @@
 #define V_SQRT_HALF_BITS_ 0x3fe6a09e667f3bcd
 #define V_ONE_BITS_ 0x3ff0000000000000
 #define V_ERF_MIDDLE_ 1.0
+#define V_TANH_HIGH_ 80.0
 #define V_ERF_HIGH_ 6.0
 #define V_EXP_ \
 	0x1.000000000000cp-1, 0x1.5555555555561p-3, 0x1.555555554ffa7p-5, 0x1.111111110d534p-7, \
@@ -126,6 +128,20 @@ NN_INLINE vr v_exp(vr x)
 	return v_select(cut, v_zero(), p);
 }
 
+/* The same of an x between V_EXP_LOW_ and -V_EXP_LOW_, or NaN: powers of 2 that are normal. */
+NN_INLINE vr v_exp_middle(vr x)
+{
+	vr k, r, p = v_exp_reduced(x, &k, &r);
+	return v_mul(v_add(v_set(1), v_add(r, p)), v_power2(k));
+}
+
+/* The same of an x that is not positive. */
+NN_INLINE vr v_exp_negative(vr x)
+{
+	const vr low = v_set(V_EXP_LOW_);
+	return v_select(v_lt(x, low), v_zero(), v_exp_middle(v_max(low, x)));
+}
+
 /*
  * 2 * (2^(k-1) * e^r - 1/2), where 2^k may be out of range though the result is not; what rounding
  * took from r comes back.
@@ -194,7 +210,7 @@ NN_INLINE vr v_tanh(vr x)
 {
 	vr a = v_abs(x), z = v_mul(a, a);
 	vr near = v_fma(v_mul(V_POLYNOMIAL_(z, V_TANH_), z), a, a); /* (tanh a - a) / a^3 */
-	vr e = v_exp(v_add(a, a));
+	vr e = v_exp_middle(v_min(v_set(V_TANH_HIGH_), v_add(a, a)));
 	vr far = v_sub(v_set(1), v_div(v_set(2), v_add(e, v_set(1))));
 	return v_copysign(v_select(v_lt(a, v_set((real)0.625)), near, far), x);
 }
@@ -205,7 +221,7 @@ NN_INLINE vr v_tanh(vr x)
  */
 NN_INLINE vr v_sigmoid(vr x)
 {
-	vr e = v_exp(v_neg(v_abs(x))), one = v_set(1);
+	vr e = v_exp_negative(v_neg(v_abs(x))), one = v_set(1);
 	vr sum = v_add(one, e), lost = v_sub(e, v_sub(sum, one)), inverse = v_div(one, sum);
 	vr n = v_select(v_lt(x, v_zero()), e, one), q = v_mul(n, inverse);
 	return v_fma(v_fnma(q, lost, v_fnma(q, sum, n)), inverse, q);
@@ -220,14 +236,14 @@ NN_INLINE vr v_erf(vr x)
 	vr a = v_min(v_set(V_ERF_HIGH_), v_abs(x)), z = v_mul(a, a);
 	vr near = v_fma(V_POLYNOMIAL_(z, V_ERF_), a, a); /* erf(a) / a - 1 */
 	vr u = v_div(v_sub(a, v_set(2)), v_add(a, v_set(2)));
-	vr far = v_fnma(v_exp(v_neg(z)), V_POLYNOMIAL_(u, V_ERFCX_), v_set(1));
+	vr far = v_fnma(v_exp_middle(v_neg(z)), V_POLYNOMIAL_(u, V_ERFCX_), v_set(1));
 	return v_copysign(v_select(v_lt(a, v_set(V_ERF_MIDDLE_)), near, far), x);
 }
 
 /* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
 NN_INLINE vr v_softplus(vr x)
 {
-	return v_add(v_max(v_zero(), x), v_log1p_unit(v_exp(v_neg(v_abs(x)))));
+	return v_add(v_max(v_zero(), x), v_log1p_unit(v_exp_negative(v_neg(v_abs(x)))));
 }
 
 #endif
