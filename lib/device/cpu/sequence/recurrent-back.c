@@ -6,6 +6,7 @@
  * lie so far apart that the products for the weights would copy them first.
  */
 #include "device/cpu/kernels.h"
+#include "device/cpu/product/dense.h"
 #include "device/cpu/product/pack.h"
 #include "device/cpu/sequence/recurrent.h"
 #include "device/cpu/vec/math.h"
@@ -109,9 +110,18 @@ static size_t group_columns(const struct back *b, size_t group)
 	return nn_recurrent_least(NN_COLUMNS, b->r.sums - group * NN_COLUMNS);
 }
 
+/*
+ * Reals from group to group: an odd number of lines, so that groups of a position, which are
+ * written one after the other, fall into different sets of the caches.
+ */
+static size_t group_reals(size_t positions)
+{
+	return NN_COLUMNS * positions + NN_LANES;
+}
+
 static real *group_at(const struct back *b, int product, size_t group)
 {
-	return b->sums[product] + group * NN_COLUMNS * b->positions;
+	return b->sums[product] + group * group_reals(b->positions);
 }
 
 /* The sums' gradients of a position into their groups. */
@@ -119,8 +129,7 @@ static void keep(const struct back *b, int product, size_t position, const real 
 {
 	for (size_t g = 0; g < b->groups; g++) {
 		const size_t n = group_columns(b, g);
-		memcpy(group_at(b, product, g) + position * n, from + g * NN_COLUMNS,
-		       n * sizeof(real));
+		nn_copy_row(from + g * NN_COLUMNS, n, group_at(b, product, g) + position * n);
 	}
 }
 
@@ -324,7 +333,8 @@ static size_t thread_bytes(const struct nn_recurrence *r, size_t rows, size_t le
 
 static size_t sums_bytes(const struct nn_recurrence *r, size_t rows)
 {
-	return nn_recurrent_bytes(rows * r->steps * r->sums);
+	const size_t groups = (r->sums + NN_COLUMNS - 1) / NN_COLUMNS;
+	return nn_recurrent_bytes(groups * group_reals(rows * r->steps));
 }
 
 static size_t leaf_bytes(size_t n_leaves)
