@@ -55,6 +55,10 @@ static void tables(void)
 	       "\"y\"}],\"shape\":[2]} "
 	       "{\"columns\":[\"a b\"],\"labels\":null} 2 3 : 1;",
 	       "csv: names with spaces");
+	csv_is("a;y;b,\"x\n1;3;2\n", n,
+	       "{\"columns\":[{\"kind\":\"number\",\"name\":\"a\"},{\"kind\":\"number\",\"name\":"
+	       "\"b,\\\"x\"}],\"shape\":[2]} " Y " 1 2 : 3;",
+	       "csv: a quote behind a comma means itself where a semicolon separates");
 }
 
 static void categories(void)
@@ -173,6 +177,8 @@ static void table_errors(void)
 	       n, "1: t.csv: is UTF-16 or binary, expected text in UTF-8",
 	       "csv: UTF-16 is refused");
 	csv_is("a,b,y\n1,\"2,3\n", n, "1: t.csv:2: a quote is never closed", "csv: an open quote");
+	csv_is("a;y;b,\"x\n1;3;\"\n", n, "1: t.csv:2: a quote is never closed",
+	       "csv: an open quote after one that means itself");
 	csv_is("a,b,y\n1,\"2\"x,3\n", n, "1: t.csv:2:2: other characters follow the closing quote",
 	       "csv: text after a quote");
 	csv_is("a,a,y\n1,2,3\n", n, "1: t.csv: column \"a\" occurs twice",

@@ -185,13 +185,28 @@ static void skip_blank(struct nn_csv *csv)
 	}
 }
 
-static void take_separator(struct nn_csv *csv, const struct nn_record *r)
+static void take_separator(struct nn_csv *csv, const char *text, size_t n)
 {
-	char separator = tell_separator(r->text, r->length);
+	char separator = tell_separator(text, n);
 
 	csv->unusual = csv->separator && csv->separator != separator;
 	csv->separator = csv->separator ? csv->separator : separator;
 	csv->told = true;
+}
+
+/*
+ * find_end of any record. Before the separator is known a quote may open behind each that can be
+ * one: a first record with quotes only tells it, and ends where it says.
+ */
+static int find_record(struct nn_csv *csv, const char **text, size_t *n, struct nn_walk *walk,
+		       struct nn_error *err)
+{
+	int ended = find_end(csv, text, n, walk, err);
+
+	if (ended < 0 || csv->separator || !(walk->found & NN_SCAN_QUOTE))
+		return ended;
+	take_separator(csv, *text, *n);
+	return find_end(csv, text, n, walk, err);
 }
 
 int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
@@ -204,7 +219,7 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 		return -1;
 	for (;;) {
 		skip_blank(csv);
-		ended = find_end(csv, &r->text, &r->length, &walk, err);
+		ended = find_record(csv, &r->text, &r->length, &walk, err);
 		if (ended < 0)
 			return -1;
 		if (ended == 1 && is_blank(r->text, r->length))
@@ -232,7 +247,7 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 	if (r->text[r->length - 1] == '\r')
 		r->length--;
 	if (!csv->told)
-		take_separator(csv, r);
+		take_separator(csv, r->text, r->length);
 	return check_bytes(csv, r, &walk, err) < 0 ? 2 : 1;
 }
 
