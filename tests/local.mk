@@ -440,9 +440,13 @@ CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
 # make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
-# clang, from a corpus in the build tree
+# clang, from a corpus in the build tree; FUZZ_SEED and FUZZ_RUNS (inputs for each reader, with FUZZ_SECONDS=0) say the same again
 EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/onnx.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/json.dict
 FUZZ_SECONDS = 600
+FUZZ_SEED = 0
+FUZZ_RUNS = -1
+FUZZ_PULL_RUNS = $(FUZZ_RUNS)
+FUZZ_FOR = -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -artifact_prefix=tests/fuzz/
 FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
@@ -460,8 +464,7 @@ fuzz: $(FUZZ)
 fuzz-pull: all
 	@mkdir -p tests/fuzz/corpus
 	$(FUZZ_CC) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number-list.c $(FUZZ_LIBS)
-	tests/fuzz/pull -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict \
-		-artifact_prefix=tests/fuzz/ tests/fuzz/corpus
+	tests/fuzz/pull $(FUZZ_FOR) -runs=$(FUZZ_PULL_RUNS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict tests/fuzz/corpus
 fuzz-pictures: all
 	@mkdir -p tests/fuzz/pictures-corpus tests/fuzz/pictures-files
 	here=$$PWD && cd $(srcdir) && there=$$PWD && cd "$$here/tests/fuzz/pictures-files" && $(PYTHON) "$$there/tests/cli/pictures.py"
@@ -473,7 +476,7 @@ fuzz-pictures: all
 	$(FUZZ_CC) -o tests/fuzz/pictures $(srcdir)/tests/fuzz/pictures.c tests/fuzz/png.fuzz.o tests/fuzz/jpeg.fuzz.o \
 		$(srcdir)/lib/file/picture/picture.c $(srcdir)/lib/file/picture/part.c $(srcdir)/lib/file/members/*.c $(srcdir)/lib/data/picture/samples.c \
 		$(FUZZ_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
-	tests/fuzz/pictures -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/ tests/fuzz/pictures-corpus
+	tests/fuzz/pictures $(FUZZ_FOR) -runs=$(FUZZ_RUNS) tests/fuzz/pictures-corpus
 FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-open.c $(srcdir)/lib/file/n[pz]*.c $(srcdir)/lib/file/zip.c \
 	$(srcdir)/lib/file/pickle*.c $(srcdir)/lib/file/torch*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
 	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
@@ -485,7 +488,7 @@ tests/fuzz/readers: all
 	$(FUZZ_CC) -o $@ $(srcdir)/tests/fuzz/readers.c $(FUZZ_READERS) $(FUZZ_LIBS)
 	$(PYTHON) $(srcdir)/tests/fuzz/seeds.py tests/fuzz/readers-corpus
 $(FUZZ_OF_READERS): tests/fuzz/readers
-	tests/fuzz/readers --$(@:fuzz-%=%) -max_total_time=$(FUZZ_SECONDS) -max_len=$(if $(filter %cifar,$@),7000,4000) -artifact_prefix=tests/fuzz/ \
+	tests/fuzz/readers --$(@:fuzz-%=%) $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=$(if $(filter %cifar,$@),7000,4000) \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
 fuzz-onnx: all
 	@mkdir -p tests/fuzz/onnx-corpus
@@ -498,7 +501,7 @@ fuzz-onnx: all
 	$(FUZZ_CC) -Dnn_module=nn_module_onnx -c -o tests/fuzz/onnx-module.fuzz.o $(srcdir)/lib/onnx/module.c
 	$(FUZZ_CC) -Ilib $(PROTOBUF_C_CFLAGS) -o tests/fuzz/onnx $(srcdir)/tests/fuzz/onnx.c tests/fuzz/onnx-module.fuzz.o \
 		$(filter-out %/module.c, $(wildcard $(srcdir)/lib/onnx/*.c $(srcdir)/lib/onnx/*/*.c)) lib/onnx/onnx.pb-c.c $(FUZZ_LIBS) $(PROTOBUF_C_LIBS)
-	tests/fuzz/onnx -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -artifact_prefix=tests/fuzz/ tests/fuzz/onnx-corpus
+	tests/fuzz/onnx $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=4000 tests/fuzz/onnx-corpus
 clean-local: clean-fuzz
 clean-fuzz:
 	rm -rf tests/fuzz/corpus tests/fuzz/onnx tests/fuzz/onnx-corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
