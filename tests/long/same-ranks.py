@@ -211,9 +211,9 @@ def options(case):
 
 def train(start, args, how):
     """What came of it: sums of model and state, or what went wrong."""
-    with tempfile.TemporaryDirectory(dir=DIR) as place:
+    with tempfile.TemporaryDirectory(dir=DIR, ignore_cleanup_errors=True) as place:  # mpiruns would race for one folder of sessions
         command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "--checkpoint-every=1h", "-o", f"{place}/m"]
-        run = subprocess.run(command, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        run = subprocess.run(command, cwd=DIR, env={**os.environ, "TMPDIR": place}, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if run.returncode or run.stderr:
             return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
         with open(f"{place}/m", "rb") as f:
