@@ -158,12 +158,39 @@ static int open_evaluator(struct nn_train *t, struct nn_error *err)
 	return t->whole ? 0 : -1;
 }
 
-int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
+/*
+ * A device that had room for the plan has it no more, as others took some of it since. Nobody says
+ * of several ranks of a device which of them are the others.
+ */
+static int tell_taken(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_device *device = t->task.device;
+	size_t had = t->budget.device, needed = t->plan.fit.device;
+	char what[48] = "no --micro-batch fits";
+	struct nn_error why;
+	struct nn_fit fit;
+
+	if (!device->remote || err->code != NN_ENOMEM || t->layout.on_host > 1)
+		return -1;
+	nn_evaluator_free(t->evaluator);
+	nn_step_free(t->worker.step); /* what was taken until then is no other's */
+	t->evaluator = NULL;
+	t->worker.step = NULL;
+	if (device->remote->room(device, &t->budget.device, &why) < 0 ||
+	    t->budget.device >= needed || nn_fit_choose(&t->plan, &fit, &why) < 0)
+		return -1;
+	if (fit.fits)
+		snprintf(what, sizeof what, "--micro-batch=%zu fits", fit.micro);
+	return nn_fail(err, NN_ENOMEM,
+		       "training needs %zu bytes on the device, which had %zu when it was planned "
+		       "and has %zu now: %s",
+		       needed, had, t->budget.device, what);
+}
+
+static int take_planned(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_step_options step;
 
-	if (nn_train_fit(t, err) < 0)
-		return -1;
 	t->options->recipe.micro_batch = t->plan.fit.micro;
 	t->options->recipe.recompute = t->plan.fit.recompute;
 	t->options->recipe.offload = t->plan.fit.offload;
@@ -183,4 +210,11 @@ int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
 	t->worker.params =
 		nn_params_some(t->task.program, t->task.device->dtype, t->worker.keeps, err);
 	return t->worker.params ? 0 : -1;
+}
+
+int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
+{
+	if (nn_train_fit(t, err) < 0)
+		return -1;
+	return take_planned(t, err) < 0 ? tell_taken(t, err) : 0;
 }

@@ -67,3 +67,40 @@ setup() {
   nn-train "${net[@]}" --device=cuda:0
   [ -s m.st ]
 }
+
+@test "cuda: a device that another process has to itself is status 3 and one line that says so" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  nn-train -q -m 'dense ?' --target=kind -o there.st some.csv
+  for call in 2 3; do                           # the first that make a context
+    NN_CUDA_FAULT=$call:busy run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda -o m.st some.csv
+    [ "${#stderr_lines[@]}" = 1 ]
+    [[ $stderr == "nn-train: device cuda:0: "*"busy"*"nvidia-smi -q -d COMPUTE"* ]]
+    [ ! -e m.st ]
+    NN_CUDA_FAULT=$call:busy run -3 --separate-stderr nn-predict --device=cuda there.st some.csv
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" = 1 ]
+    [[ $stderr == "nn-predict: device cuda:0: "*"busy"*"nvidia-smi -q -d COMPUTE"* ]]
+  done
+}
+
+@test "cuda: memory that others take between the plan and the start is status 4 and one line with what fits" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --leaves=1 --valid=0.2 --device=cuda some.csv)
+  plan() { nn-train --explain=json "${wide[@]}" "$@" | jq .memory.device; }
+  all=$(plan)
+  few=$(plan --micro-batch=8)
+  [ $((all - few)) -gt 65536 ]
+  room=$((all + (1 << 20)))
+  export NN_CUDA_ROOM=$((room + (3 * 8 << 20))) # what queues have for their sums is no training's
+  nn-train -q "${wide[@]}" -o m.st
+  # refused TAKEN SAYS
+  refused() {
+    NN_CUDA_TAKEN=$1 run -4 --separate-stderr nn-train -q "${wide[@]}" -o no.st
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" = 1 ]
+    [[ $stderr == "nn-train: training needs $all bytes on the device, which had $room when it was planned and has $((room - $1)) now: "$2 ]]
+    [ ! -e no.st ]
+  }
+  refused $((room - (all + few) / 2)) '--micro-batch=* fits'
+  refused $((room - few / 4)) 'no --micro-batch fits'
+}

@@ -3,9 +3,12 @@
  * form, work done when it is asked for, memory that of the host. Any call can be made to fail.
  *
  * NN_CUDA_FAULT=N: the Nth call fails; N:lost: and all after it, as of a device that fell off the
- * bus; NN_CUDA_CALLS=FILE: how many calls there were; NN_CUDA_DRIVER=no: there is none.
- * CUDA_VISIBLE_DEVICES: 0 and unset are the one device.
+ * bus; N:busy: as of one that another process has to itself. NN_CUDA_CALLS=FILE: how many calls
+ * there were; NN_CUDA_DRIVER=no: there is none. CUDA_VISIBLE_DEVICES: 0 and unset are the one
+ * device. NN_CUDA_ROOM=BYTES: of its memory; NN_CUDA_TAKEN=BYTES: of that others take as soon as
+ * someone has asked how much there is.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,15 +47,17 @@ static unsigned long calls;
 static cudaError_t call(cudaError_t how)
 {
 	static bool lost;
-	const char *fault = getenv("NN_CUDA_FAULT");
+	const char *fault = getenv("NN_CUDA_FAULT"),
+		   *kind = fault ? strchr(fault, ':') : NULL;
 	bool fails;
 
 	pthread_mutex_lock(&counting);
 	calls++;
 	fails = fault && strtoul(fault, NULL, 10) == calls;
-	lost = lost || (fails && strstr(fault, ":lost"));
+	lost = lost || (fails && kind);
 	if (lost)
-		how = cudaErrorLaunchFailure;
+		how = strcmp(kind, ":busy") == 0 ? cudaErrorDevicesUnavailable
+						 : cudaErrorLaunchFailure;
 	fails = fails || lost;
 	pthread_mutex_unlock(&counting);
 	return fails ? how : cudaSuccess;
@@ -87,6 +92,8 @@ const char *cudaGetErrorString(cudaError_t error)
 		return "CUDA driver version is insufficient for CUDA runtime version";
 	case cudaErrorNoDevice:
 		return "no CUDA-capable device is detected";
+	case cudaErrorDevicesUnavailable:
+		return "CUDA-capable device(s) is/are busy or unavailable";
 	default:
 		return "unspecified launch failure";
 	}
@@ -353,35 +360,77 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 /* ---- memory ---- */
 
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+static size_t held;
+static bool asked;
+
+static size_t bytes_of(const char *name, size_t usual)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, NULL, 10) : usual;
+}
+
+static size_t all_bytes(void)
+{
+	return bytes_of("NN_CUDA_ROOM", (size_t)1 << 30);
+}
+
+static size_t free_bytes(void)
+{
+	size_t taken = held + (asked ? bytes_of("NN_CUDA_TAKEN", 0) : 0);
+
+	return taken < all_bytes() ? all_bytes() - taken : 0;
+}
+
+static void *some_memory(size_t bytes)
+{
+	void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+
+	if (memory)
+		memset(memory, 0xff, bytes);
+	return memory;
+}
+
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
 	CALL(cudaErrorMemoryAllocation);
-	*memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
-	if (*memory)
-		memset(*memory, 0xff, bytes);
+	pthread_mutex_lock(&taking);
+	*memory = bytes <= free_bytes() ? some_memory(bytes) : NULL;
+	held += malloc_usable_size(*memory);
+	pthread_mutex_unlock(&taking);
 	return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFree(void *memory)
 {
-	free(memory);
-	return call(cudaErrorLaunchFailure);
+	pthread_mutex_lock(&taking);
+	held -= malloc_usable_size(memory);
+	pthread_mutex_unlock(&taking);
+	return cudaFreeHost(memory);
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
 	(void)flags;
-	return cudaMalloc(memory, bytes);
+	CALL(cudaErrorMemoryAllocation);
+	*memory = some_memory(bytes);
+	return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFreeHost(void *memory)
 {
-	return cudaFree(memory);
+	free(memory);
+	return call(cudaErrorLaunchFailure);
 }
 
 cudaError_t cudaMemGetInfo(size_t *room, size_t *all)
 {
 	CALL(cudaErrorNoDevice);
-	*room = *all = (size_t)1 << 30;
+	pthread_mutex_lock(&taking);
+	*room = free_bytes();
+	*all = all_bytes();
+	asked = true;
+	pthread_mutex_unlock(&taking);
 	return cudaSuccess;
 }

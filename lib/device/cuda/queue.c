@@ -1,4 +1,5 @@
 /* Memory, streams and graphs of the CUDA runtime behind struct nn_remote, and how kernels start. */
+#include <stdio.h>
 #include <string.h>
 
 #include <cuda_runtime_api.h>
@@ -69,7 +70,22 @@ static int failed(const struct nn_cuda_queue *q, cudaError_t error, const char *
 		  struct nn_error *err)
 {
 	return nn_fail(err, error == cudaErrorMemoryAllocation ? NN_ENOMEM : NN_ENODEV,
-		       "device cuda:%d: %s: %s", q->number, what, cudaGetErrorString(error));
+		       "device cuda:%d: %s: %s%s", q->number, what, cudaGetErrorString(error),
+		       error == cudaErrorDevicesUnavailable
+			       ? " (nvidia-smi -q -d COMPUTE says whether one process alone may "
+				 "have it)"
+			       : "");
+}
+
+/* Nor is what failed told once more by a later call. */
+static void failed_bytes(const struct nn_cuda_queue *q, cudaError_t error, const char *verb,
+			 size_t bytes, struct nn_error *err)
+{
+	char what[64];
+
+	cudaGetLastError();
+	snprintf(what, sizeof what, "cannot %s %zu bytes of memory", verb, bytes);
+	failed(q, error, what, err);
 }
 
 static void queue_close(struct nn_queue *queue)
@@ -136,15 +152,20 @@ static void queue_after(struct nn_queue *queue, struct nn_queue *other)
 
 /* ---- memory ---- */
 
+/* Without what queues will have for sums: of a training its steps', its copies', the evaluator's. */
 static int room(const struct nn_device *device, size_t *bytes, struct nn_error *err)
 {
+	const size_t sums = 3 * NN_CUDA_SUMS * sizeof(double);
 	const struct nn_cuda_queue q = { .number = nn_cuda_number(device) };
 	cudaError_t error = cudaSetDevice(q.number);
 	size_t all;
 
 	if (error == cudaSuccess)
 		error = cudaMemGetInfo(bytes, &all);
-	return error == cudaSuccess ? 0 : failed(&q, error, "its memory", err);
+	if (error != cudaSuccess)
+		return failed(&q, error, "its memory", err);
+	*bytes = *bytes > sums ? *bytes - sums : 0;
+	return 0;
 }
 
 static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
@@ -154,10 +175,7 @@ static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error 
 	cudaError_t error = cudaMalloc(&memory, bytes ? bytes : 1);
 
 	if (error != cudaSuccess) {
-		cudaGetLastError();
-		nn_fail(err, error == cudaErrorMemoryAllocation ? NN_ENOMEM : NN_ENODEV,
-			"device cuda:%d: cannot allocate %zu bytes: %s", q->number, bytes,
-			cudaGetErrorString(error));
+		failed_bytes(q, error, "allocate", bytes, err);
 		return NULL;
 	}
 	note(q, cudaMemsetAsync(memory, 0, bytes, q->stream), "clearing memory");
@@ -177,9 +195,7 @@ static void *pinned_alloc(struct nn_queue *queue, size_t bytes, struct nn_error 
 	cudaError_t error = cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocDefault);
 
 	if (error != cudaSuccess) {
-		cudaGetLastError();
-		nn_fail(err, NN_ENOMEM, "device cuda:%d: cannot pin %zu bytes of memory: %s",
-			q->number, bytes, cudaGetErrorString(error));
+		failed_bytes(q, error, "pin", bytes, err);
 		return NULL;
 	}
 	memset(memory, 0, bytes);

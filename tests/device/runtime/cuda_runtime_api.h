@@ -8,6 +8,7 @@ typedef enum {
 	cudaSuccess = 0,
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInsufficientDriver = 35,
+	cudaErrorDevicesUnavailable = 46,
 	cudaErrorNoDevice = 100,
 	cudaErrorLaunchFailure = 719
 } cudaError_t;
