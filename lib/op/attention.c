@@ -62,11 +62,12 @@ static enum nn_stepping attention_step(void *attrs, const struct nn_shape *in)
 	return a->causal ? NN_STEPS_COUNTED : NN_STEPS_AT_ONCE;
 }
 
-/* Steps behind the length are attended to by none before it. */
+/* Steps behind the length attend to none, and none to them. */
 static enum nn_lengths attention_lengths(const void *attrs, const struct nn_shape *in)
 {
+	(void)attrs;
 	(void)in;
-	return ((const struct nn_attention *)attrs)->causal ? NN_LENGTHS_KEPT : NN_LENGTHS_REFUSED;
+	return NN_LENGTHS_KEPT;
 }
 
 const struct nn_op nn_op_attention = {

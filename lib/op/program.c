@@ -106,8 +106,8 @@ static int follow_lengths(const struct nn_program *program, const struct nn_node
 	return nn_fail(err, NN_EFAIL,
 		       n < node->n_in
 			       ? "joins rows of different length (?) with some of one length"
-			       : "cannot take rows of different length (?); rnn, lstm and gru "
-				 "can, and what takes each step by itself, and 'last' makes "
+			       : "cannot take rows of different length (?); rnn, lstm, gru and "
+				 "attention can, and what takes each step by itself, and 'last' makes "
 				 "vectors of them");
 }
 

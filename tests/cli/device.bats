@@ -62,6 +62,23 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   done
 }
 
+@test "device: rows of different length make the CPU's model and answers" {
+  awk 'BEGIN {
+    for (i = 0; i < 60; i++) {
+      printf "{\"x\":["
+      for (k = 0; k <= i * 7 % 13; k++) printf "%s[%.3f,%.3f,%.3f]", k ? "," : "", sin(i + k), cos(i * k), sin(i * k * k)
+      printf "],\"y\":%d}\n", i % 3
+    }
+  }' >rows.jsonl
+  for text in 'dense 12, attention 3, layernorm, attention 2 causal=yes, last' 'gru 6 bidirectional=yes, last'; do
+    for precision in f32 f64; do
+      both -q -m "input ?x3, $text, dense ?" --loss=cross-entropy --epochs=3 -b 16 --micro-batch=5 --precision=$precision rows.jsonl
+      for device in cpu cuda; do nn-predict --device=$device cpu.st --emit=logits rows.jsonl >$device.out; done
+      same cpu.out cuda.out
+    done
+  done
+}
+
 @test "device: numbers as targets, class weights and other losses make the CPU's model" {
   for loss in mse huber mae; do
     both -q -m 'dense 12, tanh, dense ?' --target=price --loss=$loss --epochs=2 -b 32 "$data/prices.csv"

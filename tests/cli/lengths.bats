@@ -118,7 +118,7 @@ refused() {
 }
 
 @test "lengths: layers that need rows of one length say so before anything runs" {
-  for layer in flatten 'conv1d 3 2' 'attention 1 causal=no' batchnorm transpose; do
+  for layer in flatten 'conv1d 3 2' batchnorm transpose; do
     refused "input ?x6, $layer, dense ?" padded.npz 'cannot take rows of different length (?)' 2
   done
   refused 'input ?, dense ?' padded.npz 'cannot take rows of different length (?)' 2
@@ -141,6 +141,38 @@ with open("tokens.jsonl", "w") as f:
 PYTHON
   nn-train -q -m 'input ?, embedding 4 sparse=yes, position, attention 2 causal=yes, last, dense ?' tokens.jsonl --loss=cross-entropy --epochs=2 -o "$BATS_TEST_TMPDIR/m.st"
   [ "$(nn-predict "$BATS_TEST_TMPDIR/m.st" tokens.jsonl | wc -l)" = 60 ]
+}
+
+@test "lengths: attention is the same whatever lies behind a row, and for any company, threads, micro-batches and ranks" {
+  local t=$BATS_TEST_TMPDIR mask
+  for mask in no yes; do
+    text="input ?x2, dense 6, attention 2 causal=$mask, layernorm, attention 3 causal=$mask, last, dense ?"
+    attend() { nn-train -q -m "$text" --epochs=3 -b 16 --leaves=2 "$@"; }
+    attend padded.npz -o "$t/a.st"
+    attend other.npz -o "$t/b.st"
+    cmp "$t/a.st" "$t/b.st"
+    attend packed.npz -t 3 --micro-batch=3 -o "$t/b.st"
+    cmp "$t/a.st" "$t/b.st"
+    attend packed.npz --recompute -o "$t/b.st"
+    cmp "$t/a.st" "$t/b.st"
+    if [ -z "$(lacking_ranks)" ]; then
+      attend padded.npz --ranks=2 -t 1 -o "$t/b.st"
+      cmp "$t/a.st" "$t/b.st"
+    fi
+    nn-predict "$t/a.st" rows.jsonl --emit=logits >"$t/all"
+    while read -r row; do
+      printf '%s\n' "$row" | nn-predict "$t/a.st" --emit=logits
+    done < <(head -n 6 rows.jsonl) | cmp - <(head -n 6 "$t/all")
+    nn-predict "$t/a.st" other.npz --emit=logits --to=jsonl --batch=7 -t 2 | cmp - "$t/all"
+    [ "$(nn-predict --score "$t/a.st" rows.jsonl)" = "$(nn-predict --score "$t/a.st" other.npz)" ]
+    nn-train -q -m "$text" --selfcheck padded.npz
+  done
+}
+
+@test "lengths: attention beside PyTorch's with a mask of keys, weights after a step in f64" {
+  "${PYTHON:-python3}" -c 'import torch' 2>/dev/null || skip "no PyTorch"
+  cd "$BATS_TEST_TMPDIR" && cp "$BATS_FILE_TMPDIR"/{padded,steps}.npz .
+  "${PYTHON:-python3}" "$NN_SRC/tests/cli/lengths.py" attention
 }
 
 @test "lengths: beside PyTorch's packed sequences, weights after a step in f64" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# Rows of different length beside PyTorch's packed sequences: answers, and in f64 the weights after a step of SGD.
-# usage: lengths.py data|compare
+# Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
+# step of SGD.
+# usage: lengths.py data|compare|attention
 import json
 import subprocess
 import sys
@@ -58,6 +59,66 @@ def state(path):
     }
 
 
+def step_of_sgd(text, file):
+    """The weights before and after a step with all rows."""
+    for steps in 0, 1:
+        train = "nn-train -q -m".split() + [text, file, "--precision=f64", "--optimizer=sgd", "--lr=0.5"]
+        subprocess.run(train + ["-b", "40", f"--steps={steps}", "-o", f"{steps}.st"], check=True)
+    return state("0.st"), state("1.st")
+
+
+def fill(module, prefix, tensors):
+    import torch
+
+    n = len(prefix) + 1
+    module.load_state_dict({k[n:]: torch.tensor(v) for k, v in tensors.items() if k.startswith(prefix + ".")})
+
+
+def same_step(text, modules, after):
+    """Are these the weights after a step of SGD by the gradients that the modules have?"""
+    for prefix, module in modules.items():
+        for name, p in module.named_parameters():
+            off = abs(after[f"{prefix}.{name}"] - (p - 0.5 * p.grad).detach().numpy()).max()
+            # the same sums in another order
+            if not off < 1e-12:
+                sys.exit(f"{text}: {prefix}.{name}: off by {off}")
+
+
+def attention():
+    import torch
+
+    torch.set_num_threads(1)
+    x, lengths = rows()
+    padded = torch.zeros(len(x), 9, 2, dtype=torch.float64)
+    for i, r in enumerate(x):
+        padded[i, : len(r)] = torch.tensor(r)
+    behind = torch.arange(9) >= torch.tensor(lengths)[:, None]
+    for causal in False, True:
+        for file in ("padded.npz", "steps.npz"):
+            text = f"input ?x2, dense 6, attention 2{' causal=yes' if causal else ''}, "
+            text += "dense ?" if file == "steps.npz" else "last, dense ?"
+            before, after = step_of_sgd(text, file)
+            last = "2" if file == "steps.npz" else "3"
+            modules = {
+                "0": torch.nn.Linear(2, 6).double(),
+                "1": torch.nn.MultiheadAttention(6, 2, batch_first=True).double(),
+                last: torch.nn.Linear(6, 2).double(),
+            }
+            for prefix, module in modules.items():
+                fill(module, prefix, before)
+            v = modules["0"](padded)
+            mask = torch.ones(9, 9, dtype=torch.bool).triu(1) if causal else None
+            out = modules["1"](v, v, v, key_padding_mask=behind, attn_mask=mask)[0]
+            if file == "steps.npz":
+                y = torch.cat([torch.tensor((np.cumsum(r[:, 0]) > 0).astype(int)) for r in x])
+                out = out[~behind]
+            else:
+                y = torch.tensor([int(r[:, 0].sum() > 0) for r in x])
+                out = torch.stack([o[k - 1] for o, k in zip(out, lengths)])
+            torch.nn.functional.cross_entropy(modules[last](out), y).backward()
+            same_step(text, modules, after)
+
+
 def compare():
     import torch
     from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
@@ -69,15 +130,12 @@ def compare():
         for file in ("padded.npz", "steps.npz"):
             text = f"input ?x2, {cell} 5 layers=2{' bidirectional=yes' if two else ''}, "
             text += "dense ?" if file == "steps.npz" else "last, dense ?"
-            for steps in 0, 1:
-                train = f"nn-train -q -m".split() + [text, file, "--precision=f64", "--optimizer=sgd", "--lr=0.5"]
-                subprocess.run(train + ["-b", "40", f"--steps={steps}", "-o", f"{steps}.st"], check=True)
-            before, after = state("0.st"), state("1.st")
+            before, after = step_of_sgd(text, file)
             layer = getattr(torch.nn, cell.upper())(2, 5, 2, bidirectional=two, batch_first=True).double()
-            layer.load_state_dict({k[2:]: torch.tensor(v) for k, v in before.items() if k[0] == "0"})
+            fill(layer, "0", before)
             last = "1" if file == "steps.npz" else "2"
             dense = torch.nn.Linear(10 if two else 5, 2).double()
-            dense.load_state_dict({k[2:]: torch.tensor(v) for k, v in before.items() if k[0] == last})
+            fill(dense, last, before)
             out, n = pad_packed_sequence(layer(packed)[0], batch_first=True)
             if file == "steps.npz":
                 y = torch.cat([torch.tensor((np.cumsum(r[:, 0]) > 0).astype(int)) for r in x])
@@ -86,13 +144,7 @@ def compare():
                 y = torch.tensor([int(r[:, 0].sum() > 0) for r in x])
                 out = torch.stack([o[k - 1] for o, k in zip(out, n)])
             torch.nn.functional.cross_entropy(dense(out), y).backward()
-            for prefix, module in ("0", layer), (last, dense):
-                for name, p in module.named_parameters():
-                    found, wanted = after[f"{prefix}.{name}"], (p - 0.5 * p.grad).detach().numpy()
-                    off = abs(found - wanted).max()
-                    # the same sums in another order
-                    if not off < 1e-12:
-                        sys.exit(f"{text}: {prefix}.{name}: off by {off}")
+            same_step(text, {"0": layer, last: dense}, after)
 
 
-{"data": data, "compare": compare}[sys.argv[1]]()
+{"data": data, "compare": compare, "attention": attention}[sys.argv[1]]()

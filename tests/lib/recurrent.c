@@ -1,6 +1,6 @@
 /*
- * Rows of different lengths through recurrent and last: each row is computed as if it were alone in
- * a batch whose steps are its length.
+ * Rows of different lengths through recurrent, attention and last: each row is computed as if it
+ * were alone in a batch whose steps are its length.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "device/device.h"
 #include "tap.h"
 
-#define STEPS 7
-#define IN 3
+#define STEPS 70
+#define IN 12
 #define UNITS 20
 #define ROWS 5
 
@@ -179,8 +179,8 @@ static bool rows_alone(const struct nn_device *device, enum nn_op_id op, const v
 
 static void check(const struct nn_device *device)
 {
-	static const uint32_t lengths[ROWS] = { 3, STEPS, 1, 6, 2 }, one[] = { 4 };
-	bool cells = true, last = rows_alone(device, NN_OP_last, NULL, lengths, ROWS);
+	static const uint32_t lengths[ROWS] = { 3, STEPS, 1, 66, 33 }, one[] = { 40 };
+	bool cells = true, heads = true, last = rows_alone(device, NN_OP_last, NULL, lengths, ROWS);
 
 	for (int cell = 0; cell < NN_N_CELLS; cell++)
 		for (int reverse = 0; reverse < 2; reverse++) {
@@ -189,7 +189,16 @@ static void check(const struct nn_device *device)
 			cells = cells && rows_alone(device, NN_OP_recurrent, &a, lengths, ROWS) &&
 				rows_alone(device, NN_OP_recurrent, &a, one, 1);
 		}
+	for (size_t n = 1; n <= 4; n *= 2)
+		for (int causal = 0; causal < 2; causal++) {
+			struct nn_attention a = { .heads = n, .causal = causal };
+
+			heads = heads && rows_alone(device, NN_OP_attention, &a, lengths, ROWS) &&
+				rows_alone(device, NN_OP_attention, &a, one, 1);
+		}
 	ok(cells, "recurrent: a row is as long as it says, in both directions, %s, %s",
+	   device->kind, nn_dtype_name(device->dtype));
+	ok(heads, "attention: no position behind a row's is attended to, or attends, %s, %s",
 	   device->kind, nn_dtype_name(device->dtype));
 	ok(last, "last: the last step of a row is that of its length, %s, %s", device->kind,
 	   nn_dtype_name(device->dtype));

@@ -38,6 +38,7 @@ static struct nn_attention_args args_of(const struct nn_call *call, size_t first
 	a.t = call->site.out.dim[0];
 	a.size = call->site.out.dim[1] / a.heads;
 	a.causal = attention->causal;
+	a.lengths = call->lengths;
 	a.scale = a.out = 1;
 	a.score = score;
 	return a;

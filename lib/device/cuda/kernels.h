@@ -220,6 +220,7 @@ struct nn_attention_args {
 	size_t n, first, heads, t, size; /* first: head of a row in all */
 	bool causal, turned, add;        /* turned: over positions that attend, not attended ones */
 	size_t a_row, b_row, to_row;
+	const uint32_t *lengths;
 	const real *a, *b;
 	real scale, out; /* of b, and of what goes to `to` */
 	real *score, *to;

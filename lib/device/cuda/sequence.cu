@@ -12,10 +12,17 @@ NN_INLINE const real *head_at(const struct nn_attention_args *a, const real *arr
 	return array + head / a->heads * a->t * row + head % a->heads * a->size;
 }
 
-/* Positions that q attends to. */
-NN_INLINE size_t attended(const struct nn_attention_args *a, size_t q)
+/* Positions of the row that a head belongs to. */
+NN_INLINE size_t length_of(const struct nn_attention_args *a, size_t piece)
 {
-	return a->causal ? q + 1 : a->t;
+	return a->lengths ? a->lengths[(a->first + piece) / a->heads] : a->t;
+}
+
+/* Positions that q attends to; those behind the row's to none. */
+NN_INLINE size_t attended(const struct nn_attention_args *a, size_t piece, size_t q)
+{
+	size_t length = length_of(a, piece);
+	return q >= length ? 0 : a->causal ? q + 1 : length;
 }
 
 NN_MAP(attention_pairs, struct nn_attention_args)
@@ -24,7 +31,7 @@ NN_MAP(attention_pairs, struct nn_attention_args)
 	const real *x = head_at(a, a->a, a->a_row, piece) + q * a->a_row,
 		   *w = head_at(a, a->b, a->b_row, piece) + k * a->b_row;
 	real sum = 0;
-	if (k >= attended(a, q))
+	if (k >= attended(a, piece, q))
 		return;
 	for (size_t j = 0; j < a->size; j++)
 		sum = r_fma(x[j], v_mul(w[j], a->scale), sum);
@@ -34,13 +41,17 @@ NN_MAP(attention_pairs, struct nn_attention_args)
 NN_MAP(attention_weigh, struct nn_attention_args)
 {
 	real *score = a->score + i * a->t;
-	v_softmax(score, score, attended(a, i % a->t));
+	size_t n = attended(a, i / a->t, i % a->t);
+	if (n > 0)
+		v_softmax(score, score, n);
 }
 
 NN_MAP(attention_back, struct nn_attention_args)
 {
 	real *slope = a->score + i * a->t;
-	v_softmax_back(a->a + i * a->t, slope, slope, attended(a, i % a->t), false);
+	size_t n = attended(a, i / a->t, i % a->t);
+	if (n > 0)
+		v_softmax_back(a->a + i * a->t, slope, slope, n, false);
 }
 
 NN_MAP(attention_mix, struct nn_attention_args)
@@ -48,8 +59,8 @@ NN_MAP(attention_mix, struct nn_attention_args)
 	size_t k = i % a->size, q = i / a->size % a->t, piece = i / a->size / a->t;
 	const real *b = head_at(a, a->b, a->b_row, piece) + k,
 		   *score = a->score + piece * a->t * a->t + (a->turned ? q : q * a->t);
-	size_t begin = a->turned && a->causal ? q : 0, end = a->turned ? a->t : attended(a, q),
-	       step = a->turned ? a->t : 1;
+	size_t n = attended(a, piece, q), begin = a->turned && a->causal ? q : 0,
+	       end = a->turned && n > 0 ? length_of(a, piece) : n, step = a->turned ? a->t : 1;
 	real sum = 0;
 	for (size_t j = begin; j < end; j++)
 		sum = r_fma(score[j * step], v_mul(b[j * a->b_row], a->scale), sum);

@@ -73,7 +73,8 @@ const struct nn_layer nn_layer_attention = {
 	.brief = "Self-attention: each position becomes a mean of all, weighted by how well they "
 		 "match (torch.nn.MultiheadAttention of one input).",
 	.shapes = "T,N to T,N",
-	.more = "HEADS has to divide N. With layernorm, dense and add it makes the blocks of a "
+	.more = "HEADS has to divide N. Steps of rows of different length attend to those of their "
+		"row. With layernorm, dense and add it makes the blocks of a "
 		"transformer. Parameters: in_proj_weight [3N,N] and in_proj_bias "
 		"[3N] of queries, keys and values, out_proj.weight [N,N], out_proj.bias [N]. Their "
 		"initial values are those of PyTorch's layer.",

@@ -6,6 +6,9 @@
  * scores over the values of a head, towards a position over those that it attends to, towards a key
  * or value over the positions that attend to it. A masked pair is in no chain. Keys are scaled when
  * they are copied, so a score is the chain alone.
+ *
+ * A row with a length is computed as one of that many positions; behind them are zeros, as in its
+ * gradients.
  */
 #include "device/cpu/kernels.h"
 #include "device/cpu/product/outer.h"
@@ -232,12 +235,27 @@ static struct rows part_of(const struct nn_call *call, const void *array, size_t
 			      parts * n };
 }
 
+/* Positions of a head of a row of the batch. */
+static size_t length_of(const struct nn_call *call, size_t piece)
+{
+	const struct nn_attention *a = call->site.attrs;
+	return call->lengths ? call->lengths[piece / a->heads] : call->site.out.dim[0];
+}
+
+/* Zeros at the positions behind those of the head, or these added. */
+static void clear_behind(const struct nn_call *call, const struct head *h, struct rows y, bool add)
+{
+	for (size_t t = h->t; t < call->site.out.dim[0]; t++)
+		NN_EACH(i, k, h->n, { v_put_gradient(y.at + t * y.row + i, k, v_zero(), add); });
+}
+
 /* A head of a row of the batch, its keys and values copied. */
 static struct head open_head(const struct nn_call *call, size_t piece, int thread)
 {
 	const struct nn_site *site = &call->site;
 	const size_t n = site->out.dim[1];
 	struct head h = lay_out(site, (real *)call->work + (size_t)thread * reals(site));
+	h.t = length_of(call, piece);
 	h.q = part_of(call, call->x[0], 3, piece);
 	turn(&h, h.q.at + n, scale_of(&h), h.keys_t);
 	copy(&h, h.q.at + 2 * n, 1, h.values);
@@ -256,6 +274,7 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 			weigh(&h, t, rows, h.score);
 			mean(&h, t, rows, h.score, h.values, from(y, t, 0));
 		}
+		clear_behind(call, &h, y, false);
 	}
 }
 
@@ -369,6 +388,8 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 		}
 		give(&h, h.dkeys, h.t, scale_of(&h), dx.at + n, add);
 		give(&h, h.dvalues, h.t, 1, dx.at + 2 * n, add);
+		for (size_t part = 0; part < 3; part++)
+			clear_behind(call, &h, from(dx, 0, part * n), add);
 	}
 }
 
