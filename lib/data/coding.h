@@ -35,6 +35,7 @@ struct nn_target_code {
 	const int32_t *place;    /* number of a label -> its class */
 	int32_t ignored;         /* number of the one that is no class; -1: none */
 	bool fixed;              /* a model's: never grows */
+	bool closed;             /* --classes: no label is added */
 	void *mean, *sd;         /* real, per column, or NULL */
 	size_t n_columns;
 	size_t channels; /* of pictures of numbers: how many, which batches have last; 0: it is none */
@@ -77,6 +78,12 @@ static inline size_t nn_code_place(const struct nn_target_code *code, size_t siz
 	size_t positions = code->channels ? size / code->channels : 0;
 
 	return positions ? i % positions * code->channels + i / positions : i;
+}
+
+/* Whose labels they are, for messages. */
+static inline const char *nn_code_whose(const struct nn_target_code *code)
+{
+	return code->closed ? "--classes" : "the start model";
 }
 
 /* The class of a label's number, which is -1 where the label is unknown. */

@@ -28,6 +28,7 @@ struct nn_data_options {
 	const char *separator; /* NULL: told from the first line */
 	bool zero_based;       /* indices of LIBSVM count from 0 */
 	uint64_t window;       /* characters of a row of text; 0: DATA are no text */
+	const char *classes;   /* how many, or a file with a label a line; NULL: those that occur */
 };
 extern const char *const nn_header_choices[]; /* in order of enum nn_header; NULL at the end */
 /* --target, --weight, --header, --separator, --window, --normalize, --missing */

@@ -111,6 +111,14 @@ static void hash_schema(const struct nn_dataset *ds, struct nn_sha256 *hash)
 					      strlen(ds->schema->targets[i].columns[c]) + 1);
 }
 
+/* --classes: another list is another training. */
+static void hash_classes(const struct nn_dataset *ds, struct nn_sha256 *hash)
+{
+	for (size_t i = 0; i < ds->coding->n_targets; i++)
+		if (ds->coding->targets[i].closed)
+			nn_classes_hash(ds->coding->targets[i].labels, hash);
+}
+
 /* Room for what the schema speaks of. */
 static int reserve(struct nn_dataset *ds, struct nn_error *err)
 {
@@ -140,6 +148,7 @@ static int read_all(struct nn_dataset *ds, const char *data, const char *targets
 	if (nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
 		return nn_fail_at(err, "%s", data);
 	hash_schema(ds, &hash);
+	hash_classes(ds, &hash);
 	nn_sha256_hex(&hash, ds->hash);
 	return nn_dataset_leave_out(ds, err) < 0 ? -1 : nn_dataset_check_weights(ds, err);
 }
@@ -230,6 +239,8 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	if (!ds->schema || nn_coding_new(&ds->coding, ds->schema, ds->dtype, err) < 0)
 		return -1;
 	if (ds->fixed && nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
+		return -1;
+	if (options->classes && nn_dataset_list_classes(ds, options->classes, want, err) < 0)
 		return -1;
 	if (nn_schema_lengths(ds->schema) < ds->schema->n_inputs)
 		ds->files.sample = 0; /* all are needed to know the longest */

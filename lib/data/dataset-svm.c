@@ -59,12 +59,16 @@ static int plan_label(struct nn_dataset *ds, struct nn_table *t, const struct nn
 		return nn_plan_schema(&ds->target_plan, t, ds->schema, ds->coding, &options, err);
 	ds->target_plan.target_slots = nn_alloc(1, sizeof *ds->target_plan.target_slots, err);
 	schema->columns = nn_alloc(1, sizeof *schema->columns, err);
-	c->words = nn_coding_words(ds->coding, false, err);
-	if (!ds->target_plan.target_slots || !schema->columns || !c->words)
+	if (!ds->target_plan.target_slots || !schema->columns)
 		return -1;
 	schema->n_columns = t->n_targets = 1;
-	c->target = c->grow = true;
+	c->target = true;
+	if (nn_dataset_closed_labels(ds, 0, c))
+		return 0;
+	c->grow = true;
 	c->cell = want->targets[0].classes ? NN_CELL_WORD : NN_CELL_NUMBER;
+	if (!(c->words = nn_coding_words(ds->coding, false, err)))
+		return -1;
 	return 0;
 }
 

@@ -45,10 +45,14 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 				       nn_input_name(t->csv.input));
 		c->target = true;
 		c->slot = t->n_targets++;
-		c->cell = classes && names->n == 1 ? NN_CELL_WORD : NN_CELL_OPEN;
-		c->grow = true;
-		c->words = nn_coding_words(ds->coding, false, err);
-		if (!c->words || nn_table_name_column(t, column, &schema->columns[i],
+		if (names->n == 1 && nn_dataset_closed_labels(ds, target, c))
+			;
+		else if (!(c->words = nn_coding_words(ds->coding, false, err)))
+			return -1;
+		else
+			c->cell = classes && names->n == 1 ? NN_CELL_WORD : NN_CELL_OPEN;
+		c->grow = !c->closed;
+		if ( nn_table_name_column(t, column, &schema->columns[i],
 						      &schema->positions[i], err) < 0)
 			return -1;
 	}

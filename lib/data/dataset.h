@@ -198,6 +198,19 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 /* target.c: classes or numbers? want NULL: as the schema says. */
 int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			  const struct nn_raw_target *raw, struct nn_error *err);
+/*
+ * classes.c: is it a value of --classes? The labels that it lists, before any target is read; into
+ * the hash.
+ */
+int nn_classes_check(const char *value, struct nn_error *err);
+int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
+			    struct nn_error *err);
+void nn_classes_hash(const struct nn_words *words, struct nn_sha256 *hash);
+
+/* Does --classes list the labels of this target? Then the column has no others. */
+bool nn_dataset_closed_labels(const struct nn_dataset *ds, size_t target,
+			      struct nn_table_column *column);
+
 /* labels.c: those of a text; labels in order and their classes, after words were added. */
 int nn_dataset_label_bytes(struct nn_target_schema *schema, const struct nn_characters *characters,
 			   struct nn_error *err);

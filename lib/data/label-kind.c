@@ -95,7 +95,7 @@ int nn_dataset_settle_labels(struct nn_dataset *ds, struct nn_table *t, struct n
 		struct nn_table_column *c = &t->columns[i];
 		enum kind kind;
 
-		if (!c->target || c->cell != NN_CELL_WORD)
+		if (!c->target || c->closed || c->cell != NN_CELL_WORD)
 			continue;
 		kind = kind_of_all(c->words);
 		if (kind == NUMBER)

@@ -100,6 +100,10 @@ int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_erro
 	all = nn_words_count(code->labels);
 	code->ignored = find_ignored(code->labels, t->ignored, t->wanted);
 	n = all - (code->ignored >= 0);
+	if (t->wanted && n > t->wanted && code->closed)
+		return nn_fail(err, NN_EFORMAT,
+			       "--classes: lists %zu labels, the output line has room for %zu", n,
+			       t->wanted);
 	if (t->wanted && n > t->wanted)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found %zu different labels, the output line has room for %zu",

@@ -9,6 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/batch.c \
 	lib/data/characters.c \
 	lib/data/cifar.c \
+	lib/data/classes.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
 	lib/data/columns-text.c \

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/data.h"
+#include "data/dataset.h"
 
 static int check_normalize(const char *value, struct nn_error *err)
 {
@@ -111,6 +111,17 @@ const struct nn_opt nn_data_opts[] = {
 	  .help = "DATA are text: rows of T characters, each to be told from those before it",
 	  .man = "The class at each position is the character that comes next; see TEXT in "
 		 "nn-data(5). The model keeps T and the characters." },
+	{ .name = "classes",
+	  .also = "num-classes,n-classes,nclasses,class-names,classes-file",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = offsetof(struct nn_data_options, classes),
+	  .arg = "FILE|N",
+	  .check = nn_classes_check,
+	  .help = "labels known beforehand: a file with one a line, or 0 to N-1",
+	  .man = "By default the classes are the labels that occur. A label that is not listed is "
+		 "an error, one that never occurs is a class all the same. The order of the lines "
+		 "does not count: integers are classes by value, text bytewise. A file whose name "
+		 "is a number is ./N." },
 	{ .name = "normalize",
 	  .also = "scale,scaler,standardize,normalization,normalise",
 	  .type = NN_OPT_CUSTOM,

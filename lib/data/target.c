@@ -136,7 +136,7 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 	if (label > (int64_t)EXACT || label < -(int64_t)EXACT)
 		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place,
 			       row + 1);
-	if (!code->fixed) {
+	if (!code->fixed && !code->closed) {
 		*id = nn_words_add_integer(code->labels, label, err);
 		return *id < 0 ? -1 : 0;
 	}
@@ -146,9 +146,8 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 	nn_unseen_add(&ds->unseen, digits, (size_t)sprintf(digits, "%" PRId64, label));
 	if (!ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: row %zu: label %" PRId64
-			       " is not among those of the start model",
-			       raw->place, row + 1, label);
+			       "%s: row %zu: label %" PRId64 " is not among those of %s",
+			       raw->place, row + 1, label, nn_code_whose(code));
 	return 0;
 }
 
@@ -169,8 +168,8 @@ static int table_class(struct nn_dataset *ds, struct nn_target_code *code,
 	*id = (int32_t)v;
 	if (*id < 0 && !ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: row %zu: a label that is not among those of the start model",
-			       raw->place, row + 1);
+			       "%s: row %zu: a label that is not among those of %s", raw->place,
+			       row + 1, nn_code_whose(code));
 	return 0;
 }
 
@@ -269,6 +268,19 @@ static int learn_probability_labels(struct nn_target_schema *schema, size_t n, s
 	return 0;
 }
 
+/* Labels that are listed are those of classes, and of their kind. */
+static int check_closed(const struct nn_target_code *code, bool classes,
+			const struct nn_raw_target *raw, struct nn_error *err)
+{
+	if (!classes)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has rows of probabilities, --classes lists labels", raw->place);
+	if (!raw->from_table && !nn_words_integers(code->labels))
+		return nn_fail(err, NN_EFORMAT, "%s: found integers, --classes lists text",
+			       raw->place);
+	return 0;
+}
+
 static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meaning,
 			const struct nn_raw_target *raw, struct nn_error *err)
 {
@@ -282,11 +294,17 @@ static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meani
 		if (!schema->columns)
 			return -1;
 	}
+	if (code->closed && check_closed(code, meaning == CLASSES, raw, err) < 0)
+		return -1;
 	if (meaning == PROBABILITIES)
 		return learn_probability_labels(schema, size, err);
 	if (meaning != CLASSES)
 		return 0;
 	schema->labels = nn_alloc(0, sizeof *schema->labels, err);
+	if (code->closed) {
+		schema->integer_labels = nn_words_integers(code->labels);
+		return schema->labels ? 0 : -1;
+	}
 	schema->integer_labels = !raw->from_table || raw->columns[0]->cell != NN_CELL_WORD;
 	code->labels = !raw->from_table || raw->columns[0]->cell == NN_CELL_NUMBER
 			       ? nn_coding_words(ds->coding, true, err)

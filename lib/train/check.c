@@ -77,11 +77,19 @@ static int check_batch(const struct nn_train_options *o, struct nn_error *err)
 	return 0;
 }
 
-static int check_targets(const struct nn_train_options *o, struct nn_error *err)
+static int check_targets(const struct nn_train_setup *s, struct nn_error *err)
 {
+	const struct nn_train_options *o = s->train;
+
 	if (numbers_only(o) && o->class_weight)
 		return nn_fail(err, NN_EUSAGE,
 			       "--class-weight: needs classes, that is --loss=cross-entropy");
+	if (numbers_only(o) && s->data->classes)
+		return nn_fail(err, NN_EUSAGE,
+			       "--classes: needs classes, that is --loss=cross-entropy");
+	if (s->data->classes && s->data->window)
+		return nn_fail(err, NN_EUSAGE,
+			       "--classes: the classes of a text (--window) are its characters");
 	if (numbers_only(o) && o->ignore)
 		return nn_fail(err, NN_EUSAGE,
 			       "--ignore: needs classes, that is --loss=cross-entropy");
@@ -354,7 +362,7 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 			err, NN_EUSAGE,
 			"no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
-	    check_batch(s->train, err) < 0 || check_targets(s->train, err) < 0 ||
+	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 ||
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 ||
 	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || nn_check_strategy(s, err) < 0 ||

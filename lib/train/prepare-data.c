@@ -48,6 +48,11 @@ static int follow_start(const struct nn_train *t, const struct nn_schema *schema
 			       "trained with",
 			       given, t->options->model);
 	}
+	if (t->setup.data->classes)
+		return nn_fail(err, NN_EUSAGE,
+			       "--classes=%s: %s has classes of its own, which its weights were "
+			       "trained with",
+			       t->setup.data->classes, t->options->model);
 	if (!nn_opt_given(t->setup.list, "missing") && has_fills(schema))
 		t->setup.data->missing = NN_MISSING_MEAN;
 	return 0;
@@ -90,7 +95,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.columns = out->target  ? out->target
 				   : n_out == 1 ? t->setup.data->target
 						: NULL,
-			.classes = loss == NN_LOSS_CROSS_ENTROPY,
+			.classes = loss == NN_LOSS_CROSS_ENTROPY || t->setup.data->classes,
 			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
 			.plain = loss == NN_LOSS_BCE,
 			.size = out->size,

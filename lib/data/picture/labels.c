@@ -88,7 +88,7 @@ static int take_word(struct nn_picture_labels *l, struct nn_dataset *ds, size_t 
 	char quoted[NN_QUOTED];
 	int32_t id;
 
-	if (!code->fixed) {
+	if (!code->fixed && !code->closed) {
 		id = nn_words_add(code->labels, text, strlen(text), err);
 		*value = id;
 		return id < 0 ? -1 : 0;
@@ -100,8 +100,8 @@ static int take_word(struct nn_picture_labels *l, struct nn_dataset *ds, size_t 
 	nn_unseen_add(&ds->unseen, text, strlen(text));
 	return ds->lenient ? 0
 			   : nn_fail(err, NN_EFORMAT,
-				     "%s: label %s is not among those of the start model", place,
-				     nn_quote(quoted, text, strlen(text)));
+				     "%s: label %s is not among those of %s", place,
+				     nn_quote(quoted, text, strlen(text)), nn_code_whose(code));
 }
 
 static int set_words(struct nn_picture_labels *l, struct nn_dataset *ds, const char *place,
@@ -121,7 +121,7 @@ static int set_words(struct nn_picture_labels *l, struct nn_dataset *ds, const c
 	int status = values ? 0 : -1;
 
 	if (want && status == 0) {
-		code->labels = l->words;
+		code->labels = code->closed ? code->labels : l->words;
 		schema->columns = nn_alloc(1, sizeof *schema->columns, err);
 		schema->n_columns = schema->columns ? 1 : 0;
 		status = schema->columns ? 0 : -1;
@@ -142,7 +142,8 @@ static int set_words(struct nn_picture_labels *l, struct nn_dataset *ds, const c
 int nn_picture_labels_set(struct nn_picture_labels *l, struct nn_dataset *ds, const char *place,
 			  const struct nn_want_target *want, struct nn_error *err)
 {
-	const struct nn_words *known = want ? NULL : ds->coding->targets[0].labels;
+	const struct nn_target_code *code = &ds->coding->targets[0];
+	const struct nn_words *known = want && !code->closed ? NULL : code->labels;
 
 	if (known ? nn_words_integers(known) : l->told && are_integers(l))
 		return set_integers(l, ds, place, want, err);

@@ -30,13 +30,14 @@ static const char *target_name(const struct nn_dataset *ds, const struct nn_read
 static int open_target(struct nn_line_reader *l, const struct nn_reading *reading, size_t i,
 		       struct nn_error *err)
 {
-	struct nn_words *labels = l->ds->coding->targets[i].labels;
+	const struct nn_target_code *code = &l->ds->coding->targets[i];
+	struct nn_words *labels = code->labels;
 	struct nn_line_target *t = &l->targets[i];
 
 	t->name = nn_strdup(target_name(l->ds, reading, i), err);
 	t->by_step = true;
 	t->known = labels != NULL;
-	t->grow = !l->ds->coding->targets[i].fixed;
+	t->grow = !code->fixed && !code->closed;
 	t->words = labels && !nn_words_integers(labels) ? labels : NULL;
 	return t->name ? 0 : -1;
 }
@@ -118,9 +119,9 @@ static int add_word(struct nn_line_reader *l, struct nn_line_target *t, struct n
 		nn_unseen_add(&((struct nn_dataset *)l->ds)->unseen, p->text, p->length);
 		if (!l->ds->lenient)
 			return nn_pull_fail(p,
-					    "%.60s: a label that is not among those of the start "
-					    "model",
-					    t->name);
+					    "%.60s: a label that is not among those of %s",
+					    t->name,
+					    nn_code_whose(&l->ds->coding->targets[t - l->targets]));
 	}
 	return add_value(t, id, err);
 }

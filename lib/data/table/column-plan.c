@@ -86,7 +86,8 @@ static int plan_target(struct nn_column_plan *plan, struct nn_table *t, size_t t
 		if (schema->labels && schema->n_columns == 1) {
 			c->cell = nn_words_integers(code->labels) ? NN_CELL_LABEL : NN_CELL_WORD;
 			c->words = code->labels;
-			c->grow = options->grow && !code->fixed;
+			c->grow = options->grow && !code->fixed && !code->closed;
+			c->closed = code->closed;
 		}
 	}
 	return 0;

@@ -176,13 +176,21 @@ static size_t count_words(const struct nn_table_column *c)
 	return nn_words_count(c->words) + (c->fresh ? nn_words_count(c->fresh) : 0);
 }
 
-static void not_found(const struct field_place *at, struct nn_table_column *c, const char *text,
-		      size_t n)
+static int not_found(const struct field_place *at, struct nn_table_column *c, const char *text,
+		     size_t n, struct nn_error *err)
 {
+	char quoted[NN_QUOTED];
+
+	if (c->closed)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: label \"%s\" is not among those of --classes",
+			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
+			       nn_quote(quoted, text, n));
 	if (c->target)
 		nn_unseen_add(&at->t->labels, text, n);
 	else
 		c->unseen++;
+	return 0;
 }
 
 static int32_t find_word(const struct nn_table_column *c, const char *text, size_t n)
@@ -238,8 +246,8 @@ static int put_word(const struct field_place *at, struct nn_table_column *c, con
 			      : nn_words_add(c->words, text, n, err);
 	if (id < 0 && c->grow)
 		return -1;
-	if (id < 0)
-		not_found(at, c, text, n);
+	if (id < 0 && not_found(at, c, text, n, err) < 0)
+		return -1;
 	put(at->t, c, values, targets, id);
 	return 0;
 }
@@ -264,8 +272,8 @@ static int put_label(const struct field_place *at, struct nn_table_column *c, co
 		id = add_fresh(c, nn_words_add_integer(c->fresh, value, err));
 	if (id < 0 && c->grow)
 		return -1;
-	if (id < 0)
-		not_found(at, c, text, n);
+	if (id < 0 && not_found(at, c, text, n, err) < 0)
+		return -1;
 	targets[c->slot] = id;
 	return 0;
 }

@@ -1,0 +1,196 @@
+/*
+ * --classes: the labels that targets may have, known before they are read: the numbers below N, or
+ * a label a line of a file.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "data/dataset.h"
+#include "data/table/lines.h"
+#include "data/table/missing-word.h"
+
+#define MOST_CLASSES ((size_t)1000000)
+
+static bool is_count(const char *value, uint64_t *n)
+{
+	return nn_parse_u64(value, strlen(value), n);
+}
+
+int nn_classes_check(const char *value, struct nn_error *err)
+{
+	uint64_t n;
+
+	if (is_count(value, &n) && (n < 1 || n > MOST_CLASSES))
+		return nn_fail(err, NN_EUSAGE, "expected 1 to %zu classes", MOST_CLASSES);
+	if (nn_is_stdin(value))
+		return nn_fail(err, NN_EUSAGE, "expected the name of a file, or a number");
+	return 0;
+}
+
+static int count_up(struct nn_words *words, uint64_t n, struct nn_error *err)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (nn_words_add_integer(words, (int64_t)i, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- a file ---- */
+
+static int check_line(const struct nn_csv *csv, const struct nn_record *r, uint64_t line,
+		      struct nn_error *err)
+{
+	const char *name = nn_input_name(csv->input);
+	size_t good = nn_utf8_prefix(r->text, r->length);
+
+	if (r->line != line)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": empty line, expected a label",
+			       name, line);
+	if (line > MOST_CLASSES)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %zu labels", name, line,
+			       MOST_CLASSES);
+	if (memchr(r->text, '\0', r->length))
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text",
+			       name, line);
+	if (good < r->length)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": byte 0x%02x is not UTF-8", name,
+			       line, (unsigned char)r->text[good]);
+	return 0;
+}
+
+static int twice(const char *path, size_t line, const char *label, size_t length,
+		 struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	return nn_fail(err, NN_EFORMAT, "%s:%zu: label \"%s\" occurs twice", path, line,
+		       nn_quote(quoted, label, length));
+}
+
+/* The words are the lines, so the number of each is its line's, less one. */
+static int read_lines(struct nn_words *words, const char *path, struct nn_error *err)
+{
+	struct nn_input *input;
+	struct nn_record r;
+	struct nn_csv csv;
+	int status;
+
+	if (nn_input_open(&input, path, err) < 0)
+		return nn_fail_at(err, "--classes");
+	nn_csv_init(&csv, input);
+	for (size_t n = 1; (status = nn_lines_next(&csv, &r, err)) == 1; n++) {
+		r.length -= r.length && r.text[r.length - 1] == '\r';
+		if (check_line(&csv, &r, n, err) < 0 ||
+		    nn_words_add(words, r.text, r.length, err) < 0)
+			status = -1;
+		else if (nn_words_count(words) < n)
+			status = twice(path, n, r.text, r.length, err);
+		if (status < 0)
+			break;
+	}
+	if (status == 0 && nn_words_count(words) == 0)
+		status = nn_fail(err, NN_EFORMAT, "%s: has no labels", path);
+	nn_csv_fini(&csv);
+	nn_input_close(input);
+	return status;
+}
+
+static bool integer_of(const char *text, int64_t *value)
+{
+	size_t n = strlen(text);
+
+	nn_trim(&text, &n);
+	return nn_parse_i64(text, n, value);
+}
+
+/* Lines that are integers, all of them, are those. */
+static int take_integers(struct nn_dataset *ds, struct nn_words **words, const char *path,
+			 struct nn_error *err)
+{
+	size_t n = nn_words_count(*words);
+	struct nn_words *integers;
+	int64_t value;
+
+	for (size_t i = 0; i < n; i++)
+		if (!integer_of(nn_words_text(*words, (int32_t)i), &value))
+			return 0;
+	if (!(integers = nn_coding_words(ds->coding, true, err)))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *text = nn_words_text(*words, (int32_t)i);
+
+		integer_of(text, &value);
+		if (nn_words_add_integer(integers, value, err) < 0)
+			return -1;
+		if (nn_words_count(integers) <= i)
+			return twice(path, i + 1, text, strlen(text), err);
+	}
+	*words = integers;
+	return 0;
+}
+
+/* ---- both ---- */
+
+/* The label of --ignore may occur, whether it is listed or not. */
+static int add_ignored(struct nn_words *words, const char *ignored, struct nn_error *err)
+{
+	int64_t value;
+	int32_t id = 0;
+
+	if (ignored && !nn_words_integers(words))
+		id = nn_words_add(words, ignored, strlen(ignored), err);
+	else if (ignored && nn_parse_i64(ignored, strlen(ignored), &value))
+		id = nn_words_add_integer(words, value, err);
+	return id < 0 ? -1 : 0;
+}
+
+int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
+			    struct nn_error *err)
+{
+	struct nn_target_code *code = &ds->coding->targets[0];
+	uint64_t n;
+	bool count = is_count(value, &n);
+	struct nn_words *words;
+
+	if (want->n_targets != 1)
+		return nn_fail(err, NN_EUSAGE,
+			       "--classes=%s: the model has %zu outputs, and the list is of one",
+			       value, want->n_targets);
+	if (!(words = nn_coding_words(ds->coding, count, err)) ||
+	    (count ? count_up(words, n, err) : read_lines(words, value, err)) < 0 ||
+	    (!count && take_integers(ds, &words, value, err) < 0) ||
+	    add_ignored(words, want->targets[0].ignored, err) < 0)
+		return -1;
+	code->labels = words;
+	code->closed = true;
+	return 0;
+}
+
+bool nn_dataset_closed_labels(const struct nn_dataset *ds, size_t target,
+			      struct nn_table_column *column)
+{
+	const struct nn_target_code *code = &ds->coding->targets[target];
+
+	if (!code->closed)
+		return false;
+	column->closed = true;
+	column->words = code->labels;
+	column->cell = nn_words_integers(code->labels) ? NN_CELL_LABEL : NN_CELL_WORD;
+	return true;
+}
+
+void nn_classes_hash(const struct nn_words *words, struct nn_sha256 *hash)
+{
+	for (size_t i = 0; i < nn_words_count(words); i++) {
+		int64_t value = nn_words_integers(words) ? nn_words_integer(words, (int32_t)i) : 0;
+		const char *text =
+			nn_words_integers(words) ? "" : nn_words_text(words, (int32_t)i);
+
+		nn_sha256_add(hash, &value, sizeof value);
+		nn_sha256_add(hash, text, strlen(text) + 1);
+	}
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# nn-train --classes: labels known beforehand, of every kind of data; what does not fit is named.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cd "$BATS_TEST_TMPDIR" || return
+  printf 'a,b,kind\n1,2,x\n3,4,y\n2,2,x\n' >text.csv
+  printf 'a,b,kind\n1,2,3\n3,4,10\n2,2,3\n' >whole.csv
+  printf '%s\n' y z x >names
+}
+
+train() {
+  nn-train -q -m 'dense 3, relu, dense ?' --steps=2 "$@"
+}
+
+# labels FILE: those that the model has, in order
+labels() {
+  python3 -c 'import json, sys; print(json.loads(sys.argv[1])["labels"])' "$(metadata "$1" nn.target)"
+}
+
+# refuses STATUS TEXT OPTION...
+refuses() {
+  local text=$2
+  run "-$1" --separate-stderr train -o m "${@:3}"
+  [ "$stderr" = "nn-train: $text" ] || { echo "$stderr"; return 1; }
+}
+
+@test "classes: a file lists labels of a table, in the order of classes whatever its own" {
+  train -o m --target=kind --classes=names text.csv
+  [ "$(labels m)" = "['x', 'y', 'z']" ]
+  train -o p --target=kind --classes=names - <text.csv
+  same m p
+  [ "$(nn-predict m text.csv | head -n 1 | tr ',' '\n' | wc -l)" -ge 3 ]
+}
+
+@test "classes: integers are classes by value; N are 0 to N-1; the list says that integers are classes" {
+  printf '10\n 9\n3\r\n' >numbers
+  train -o m --target=kind --classes=numbers whole.csv
+  [ "$(labels m)" = "[3, 9, 10]" ]
+  train -o m --target=kind --classes=11 whole.csv
+  [ "$(labels m)" = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]" ]
+  train -o all --target=kind --loss=cross-entropy -m 'dense 3, relu, dense 11' whole.csv
+  train -o m -m 'dense 3, relu, dense 11' --target=kind --loss=cross-entropy --classes=11 whole.csv
+  [ "$(labels m)" = "$(labels all)" ]
+}
+
+@test "classes: a list of just what occurs trains to the same weights" {
+  printf '%s\n' x y >two
+  train -o m --target=kind --classes=two text.csv
+  train -o want --target=kind text.csv
+  [ "$(metadata m nn.target)" = "$(metadata want nn.target)" ]
+  cmp <(nn-predict m text.csv) <(nn-predict want text.csv)
+}
+
+@test "classes: a label that is not listed is an error with its place, in training and held-out data" {
+  printf '%s\n' x z >two
+  refuses 1 'text.csv:3:3: label "y" is not among those of --classes' --target=kind --classes=two text.csv
+  refuses 1 'whole.csv:3:3: label "10" is not among those of --classes' --target=kind --classes=10 whole.csv
+  refuses 1 'text.csv:2:3: label "x" is not among those of --classes' --target=kind --classes=10 text.csv
+  printf 'a,b,kind\n1,2,w\n' >held.csv
+  refuses 1 'held.csv:2:3: label "w" is not among those of --classes' --target=kind --classes=names --valid=held.csv text.csv
+}
+
+@test "classes: arrays, LIBSVM and JSON lines" {
+  python3 - <<'PYTHON'
+import struct
+def put(name, kind, shape, data):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (kind, shape)
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    open(name, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+put("x.npy", "<f4", (3, 2), struct.pack("<6f", 1, 2, 3, 4, 2, 2))
+put("y.npy", "<i8", (3,), struct.pack("<3q", 0, 2, 0))
+PYTHON
+  train -o m --classes=4 x.npy y.npy
+  [ "$(labels m)" = "[0, 1, 2, 3]" ]
+  refuses 1 'y.npy: row 2: label 2 is not among those of --classes' --classes=2 x.npy y.npy
+  refuses 1 'y.npy: found integers, --classes lists text' --classes=names x.npy y.npy
+  printf '+1 1:1 2:2\n-1 1:3 2:4\n' >t.svm
+  printf '%s\n' 1 0 -1 >signs
+  train -o m --classes=signs t.svm
+  [ "$(labels m)" = "[-1, 0, 1]" ]
+  refuses 1 't.svm:2:1: label "-1" is not among those of --classes' --classes=2 t.svm
+  printf '%s\n' '{"a":1,"b":2,"kind":"x"}' '{"a":3,"b":1,"kind":"y"}' >t.jsonl
+  train -o m --target=kind --classes=names t.jsonl
+  [ "$(labels m)" = "['x', 'y', 'z']" ]
+}
+
+@test "classes: pictures by folders" {
+  python3 - <<'PYTHON'
+import os, struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+for label, value in ("x", 10), ("y", 200):
+    os.makedirs("pictures/" + label)
+    with open(f"pictures/{label}/0.png", "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)) +
+                chunk(b"IDAT", zlib.compress(bytes([0, value, value] * 2))) + chunk(b"IEND", b""))
+PYTHON
+  [ -e "$NN_BUILD/lib/nn-png.so" ] || skip "built without PNG"
+  nn-train -q -m 'flatten, dense ?' --steps=1 -o m --classes=names pictures
+  [ "$(labels m)" = "['x', 'y', 'z']" ]
+}
+
+@test "classes: the list itself is read with care" {
+  printf 'x\ny\nx\n' >twice
+  refuses 1 'twice:3: label "x" occurs twice' --target=kind --classes=twice text.csv
+  printf '1\n01\n' >twice
+  refuses 1 'twice:2: label "01" occurs twice' --target=kind --classes=twice text.csv
+  printf 'x\n\ny\n' >gap
+  refuses 1 'gap:2: empty line, expected a label' --target=kind --classes=gap text.csv
+  printf 'x\ny\n\n' >end
+  train -o m --target=kind --classes=end text.csv
+  : >nothing
+  refuses 1 'nothing: has no labels' --target=kind --classes=nothing text.csv
+  refuses 2 '--classes=0: expected 1 to 1000000 classes' --target=kind --classes=0 text.csv
+  refuses 2 '--classes=1000001: expected 1 to 1000000 classes' --target=kind --classes=1000001 text.csv
+  refuses 2 '--classes=-: expected the name of a file, or a number' --target=kind --classes=- text.csv
+  refuses 1 '--classes: none: cannot open: No such file or directory' --target=kind --classes=none text.csv
+  refuses 1 '--classes: lists 3 labels, the output line has room for 2' -m 'dense 2' --target=kind --classes=names text.csv
+}
+
+@test "classes: numbers, texts and start models have no use for it" {
+  refuses 2 '--classes: needs classes, that is --loss=cross-entropy' --loss=mse --target=kind --classes=names text.csv
+  refuses 2 '--classes: the classes of a text (--window) are its characters' --window=3 --classes=names text.csv
+  train -o start --target=kind text.csv
+  run -2 --separate-stderr nn-train -q -m start --steps=1 --target=kind --classes=names -o m text.csv
+  [[ $stderr == *'start has classes of its own, which its weights were trained with' ]]
+}
+
+@test "classes: folds, tries, an ignored label; a resumed run has the same list" {
+  train -o m --target=kind --classes=names --ignore=y text.csv
+  [ "$(labels m)" = "['x', 'z']" ]
+  for i in 1 2 3; do tail -n +2 text.csv; done | cat <(head -n 1 text.csv) - >more.csv
+  train --folds=2 --target=kind --classes=names more.csv >folds
+  cp names other
+  train -o m --target=kind --classes=names --checkpoint=state text.csv
+  refuses 2 '--classes=other: state was made with --classes=names' --resume --steps=4 --checkpoint=state --target=kind --classes=other text.csv
+  printf '%s\n' y w x >names
+  refuses 1 'state: the data are not those it was trained on' --resume --steps=4 --checkpoint=state --target=kind --classes=names text.csv
+}
