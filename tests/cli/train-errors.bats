@@ -201,6 +201,16 @@ refused() {
   nn-train -q --config=conf -m 'dense ?' --epochs=1 "$data/words.csv" >a
   nn-train -q -m 'dense ?' --target=kind -b 20 --epochs=1 "$data/words.csv" >b
   same a b
+  printf '  # a comment\ntarget = kind # the class\nbatch = 20\t# = 10\nepochs = 1#\n' >conf
+  run -2 --separate-stderr nn-train -q --config=conf -m 'dense ?' "$data/words.csv"
+  [[ $stderr == *'conf:4: epochs = 1#'* ]]
+  sed -i 's/1#/1 #/' conf
+  nn-train -q --config=conf -m 'dense ?' "$data/words.csv" >a
+  same a b
+  printf 'target = "kind # two" # the class\n' >conf
+  sed '1 s/kind/kind # two/' "$data/words.csv" >hash.csv
+  nn-train -q --config=conf -m 'dense ?' -b 20 --epochs=1 hash.csv >a
+  [[ $(metadata a nn.target) == *'"kind # two"'* ]]
 }
 
 @test "--device: cpu and auto compute, cuda is not there" {

@@ -48,6 +48,20 @@ static char *trim(char *s)
 	return s + strspn(s, " \t");
 }
 
+/* A # at the beginning or behind a blank ends the line, unless it stands in double quotes. */
+static void cut_comment(char *line)
+{
+	bool inside = false;
+
+	for (char *c = line; *c; c++) {
+		inside ^= *c == '"';
+		if (*c == '#' && !inside && (c == line || c[-1] == ' ' || c[-1] == '\t')) {
+			*c = '\0';
+			return;
+		}
+	}
+}
+
 /* The row a line speaks of, written out. */
 static const struct nn_opt *line_row(const struct nn_opt_list *list, const char *name,
 				     const char *place, size_t *table, struct nn_error *err)
@@ -116,8 +130,9 @@ int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t giv
 		end = strchr(line, '\n');
 		if (end)
 			*end++ = '\0';
+		cut_comment(line);
 		line = trim(line);
-		if (*line == '#' || *line == '\0')
+		if (*line == '\0')
 			continue;
 		snprintf(place, sizeof place, "%s:%zu",
 			 strlen(path) < 200 ? path : nn_quote(quoted, path, strlen(path)), number);

@@ -121,8 +121,8 @@ const struct nn_opt nn_std_opts[] = {
 	  .filled = true,
 	  .file = NN_OPT_READS,
 	  .help = "read options from a file of lines `option = value`",
-	  .man = "Lines that begin with # are comments; switches are written yes or no; the "
-		 "command line wins." },
+	  .man = "A # at the beginning of a line or behind a blank begins a comment, unless it "
+		 "stands in double quotes; switches are written yes or no; the command line wins." },
 	{ .name = "dry-run",
 	  .also = "check",
 	  .type = NN_OPT_FLAG,
