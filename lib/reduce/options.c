@@ -112,6 +112,17 @@ static int check_files(const struct nn_allreduce *job, uint64_t ranks, struct nn
 	return status;
 }
 
+/* What only --bench reads. */
+static int check_bench(const struct nn_allreduce *job, struct nn_error *err)
+{
+	static const char *const needs[] = { "sizes", "to" };
+
+	for (size_t i = 0; i < sizeof needs / sizeof *needs && !job->options->bench; i++)
+		if (nn_opt_given(job->list, needs[i]))
+			return nn_fail(err, NN_EUSAGE, "--%s: needs --bench", needs[i]);
+	return 0;
+}
+
 int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_error *err)
 {
 	const struct nn_allreduce_options *o = job->options;
@@ -135,6 +146,8 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 			       o->model);
 	if (o->model && !o->bench)
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs --bench", o->model);
+	if (check_bench(job, err) < 0)
+		return -1;
 	if (o->bench)
 		return check_files(job, 0, err);
 	if (n < 1 && (ranks || !(rank || o->stream)))

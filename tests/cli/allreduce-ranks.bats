@@ -426,6 +426,10 @@ for i in range(2):
   [[ ${stderr_lines[5]} == "nn-allreduce: note: efficiency_overlapped "* ]]
   run -2 --separate-stderr nn-allreduce --bench -n 2 --model=m
   [ "$stderr" = "nn-allreduce: --model=m: needs --step-ms, the time of a step" ]
+  for option in sizes=1K to=csv; do
+    run -2 --separate-stderr nn-allreduce --$option x
+    [ "$stderr" = "nn-allreduce: --${option%=*}: needs --bench" ]
+  done
   run -2 --separate-stderr nn-allreduce --bench --sizes=1X
   [ "$stderr" = "nn-allreduce: --sizes=1X: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2" ]
   run -2 --separate-stderr nn-allreduce --bench --sizes=1K:2T*4
