@@ -3,6 +3,7 @@
  * numbers.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -181,27 +182,42 @@ int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *t, size_
 
 /* ---- how many there are ---- */
 
-int nn_dataset_check_categories(const struct nn_row_block *s, size_t rows, size_t values,
-				size_t most, size_t before, const char *place, size_t *count,
-				struct nn_error *err)
+bool nn_dataset_find_bad_category(const struct nn_row_block *s, size_t rows, size_t values,
+				  size_t most, size_t *count, size_t *row, size_t *value)
 {
 	double limit = (double)(most ? most : MOST_ROWS);
 
-	for (size_t r = 0; r < rows; r++)
-		for (size_t i = 0; i < values; i++) {
-			double v = nn_row_value(s, r, i);
+	for (*row = 0; *row < rows; ++*row)
+		for (*value = 0; *value < values; ++*value) {
+			double v = nn_row_value(s, *row, *value);
 
 			if (isnan(v))
 				continue; /* --missing */
 			if (!(v >= 0 && v < limit && v == floor(v)))
-				return nn_fail(err, NN_EFORMAT,
-					       "%s: row %zu, column %zu: found %g, expected the "
-					       "number of a category, from 0 to "
-					       "%.0f",
-					       place, before + r + 1, i + 1, v, limit - 1);
+				return true;
 			*count = (size_t)v >= *count ? (size_t)v + 1 : *count;
 		}
-	return 0;
+	return false;
+}
+
+int nn_dataset_bad_category(double found, size_t most, const char *place, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: found %g, expected the number of a category, from 0 to %zu", place,
+		       found, (most ? most : MOST_ROWS) - 1);
+}
+
+int nn_dataset_check_categories(const struct nn_row_block *s, size_t rows, size_t values,
+				size_t most, size_t before, const char *place, size_t *count,
+				struct nn_error *err)
+{
+	char at[NN_PLACE];
+	size_t r, i;
+
+	if (!nn_dataset_find_bad_category(s, rows, values, most, count, &r, &i))
+		return 0;
+	snprintf(at, sizeof at, "%s: row %zu, column %zu", place, before + r + 1, i + 1);
+	return nn_dataset_bad_category(nn_row_value(s, r, i), most, at, err);
 }
 
 int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *t, size_t input,

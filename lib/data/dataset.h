@@ -171,6 +171,11 @@ int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *ta
 int nn_dataset_check_categories(const struct nn_row_block *source, size_t rows, size_t values,
 				size_t most, size_t before, const char *place, size_t *count,
 				struct nn_error *err);
+/* The first that is none, if there is one; and what is said of it. */
+bool nn_dataset_find_bad_category(const struct nn_row_block *source, size_t rows, size_t values,
+				  size_t most, size_t *count, size_t *row, size_t *value);
+#define NN_PLACE 1000
+int nn_dataset_bad_category(double found, size_t most, const char *place, struct nn_error *err);
 int nn_dataset_two_uses(const struct nn_table *table, size_t column, struct nn_error *err);
 /* Of the file that is being read not all rows were. */
 void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total);

@@ -108,6 +108,8 @@ refused() {
   refused "$m" steps2.jsonl 'steps2.jsonl:2: y: has 3 values, the row 1 steps'
   echo '{"y":1}' >nothing.jsonl
   refused "$m" nothing.jsonl 'has no member "x"'
+  printf '{"x":[1,2],"y":1}\n{"x":[0,1,0.5],"y":1}\n' >half.jsonl
+  refused 'input ?, embedding 2, last, dense ?' half.jsonl 'half.jsonl: row 2, step 3: found 0.5, expected the number of a category, from 0 to 16777215'
   printf 'a,b\n1,2\n' >table.csv
   refused "$m" table.csv 'come as JSON lines or .npz'
   run -1 nn-predict rows.st <<<'{"x":[[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]]}'

@@ -103,6 +103,23 @@ static int check_step(const struct nn_dataset *ds, const char *place, const stru
 		       nn_shape_text(found, shape), text + strcspn(text, "x"));
 }
 
+/* A step of all rows is one of a row. */
+static int bad_category(const struct nn_dataset *ds, size_t step, size_t value, size_t most,
+			const char *place, struct nn_error *err)
+{
+	const struct nn_row_block *source = &ds->inputs[ds->sequences->input].source;
+	char at[NN_PLACE], column[40] = "";
+	size_t row = 0;
+
+	while (nn_sequence_begin(ds->sequences, row + 1) <= step)
+		row++;
+	if (source->stride > 1)
+		snprintf(column, sizeof column, ", column %zu", value + 1);
+	snprintf(at, sizeof at, "%s: row %zu, step %zu%s", place, row + 1,
+		 step - nn_sequence_begin(ds->sequences, row) + 1, column);
+	return nn_dataset_bad_category(nn_row_value(source, step, value), most, at, err);
+}
+
 /* Numbers of categories are below those that there are, which the data say where nobody else does.
  */
 int nn_sequences_take_categories(struct nn_dataset *ds, const char *place,
@@ -110,13 +127,14 @@ int nn_sequences_take_categories(struct nn_dataset *ds, const char *place,
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[ds->sequences->input];
 	const struct nn_data_input *input = &ds->inputs[ds->sequences->input];
-	size_t count = 0, most = want ? want->rows : schema->rows;
+	size_t count = 0, most = want ? want->rows : schema->rows, step, value;
 
 	if (!(want ? want->categories : schema->rows > 0))
 		return 0;
-	if (nn_dataset_check_categories(&input->source, nn_sequence_begin(ds->sequences, ds->rows),
-					input->source.stride, most, 0, place, &count, err) < 0)
-		return -1;
+	if (nn_dataset_find_bad_category(&input->source,
+					 nn_sequence_begin(ds->sequences, ds->rows),
+					 input->source.stride, most, &count, &step, &value))
+		return bad_category(ds, step, value, most, place, err);
 	if (want)
 		schema->rows = most ? most : count + (count == 0);
 	return 0;
