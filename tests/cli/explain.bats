@@ -298,6 +298,7 @@ END
   for what in '1 rank x ' 'start: data ' 'predicted: ' 'first step ' 'later steps ' 'memory ' 'time '; do
     grep -q "^nn-train: note: $what" err
   done
+  grep -Eq '^nn-train: note: later steps [1-9][0-9.]* [a-z]+ each, [1-9][0-9.]* [a-z]+ in all;' err
   run --separate-stderr nn-train -q -m 'dense 32, relu, dense ?' --epochs=1 $digits -o v.safetensors
   [ -z "$output$stderr" ]
 }

@@ -261,7 +261,7 @@ long() {
   train --ranks=2 --epochs=5 -v --log=log -o foreseen.safetensors 2>err
   rm foreseen.safetensors
   grep -q '^nn-train: note: predicted: .* a step, .*(some steps of it were tried here)$' err
-  grep -Eq '^nn-train: note: a step [0-9.e-]+ s, predicted [0-9.e-]+ \([+-][0-9.]+ %\)$' err
+  grep -Eq '^nn-train: note: a step [1-9][0-9.]* [a-z]+, predicted [0-9.]+ [a-z]+ \([+-][0-9.]+ %\)$' err
   jq -e -s 'map(select(.event=="end"))[0]|.predicted.step_s|.predicted>0 and .measured>0 and ((.predicted/.measured-1-.error)|fabs)<1e-9' log
   jq -e -s 'map(select(.event=="start"))[0].predicted.step_s==map(select(.event=="end"))[0].predicted.step_s.predicted' log
   # 4 * (65*16 + 17*10) bytes of gradients

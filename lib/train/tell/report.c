@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "train/job.h"
 #include "train/prepare.h"
@@ -62,10 +63,16 @@ static void note_pairs(const struct nn_train *t)
 	nn_text_free(&text);
 }
 
+/* A pipe has as many rows as it has. */
+static const char *predicted(char text[NN_DURATION], double seconds)
+{
+	return isfinite(seconds) ? nn_duration(text, seconds) : "an unknown time";
+}
+
 void nn_report_start(const struct nn_train *t)
 {
 	const struct nn_forecast *f = &t->plan.forecast;
-	char text[NN_PLACEMENT];
+	char text[NN_PLACEMENT], d[3][NN_DURATION];
 
 	if (t->std->verbose < 1 && nn_layout_ranks(&t->layout) > 1)
 		nn_tell_note(&t->told, "%s", nn_report_placement(t, text));
@@ -76,15 +83,17 @@ void nn_report_start(const struct nn_train *t)
 		     (unsigned long long)t->options->recipe.batch);
 	note_pairs(t);
 	nn_tell_note(&t->told,
-		     "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
-		     t->clock.data_s, t->clock.plan_s, t->clock.tried_s);
+		     "start: data %s, plan and memory %s, steps that were tried %s",
+		     nn_duration(d[0], t->clock.data_s), nn_duration(d[1], t->clock.plan_s),
+		     nn_duration(d[2], t->clock.tried_s));
 	if (isnan(f->step_s))
 		nn_tell_note(&t->told, "predicted: %zu bytes; %s", nn_fit_peak(&t->plan), f->basis);
 	else
 		nn_tell_note(
 			&t->told,
-			"predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)",
-			nn_fit_peak(&t->plan), f->step_s, f->epoch_s, f->total_s, f->basis);
+			"predicted: %zu bytes, %s a step, %s an epoch, %s in all (%s)",
+			nn_fit_peak(&t->plan), predicted(d[0], f->step_s),
+			predicted(d[1], f->epoch_s), predicted(d[2], f->total_s), f->basis);
 }
 
 static void note_noise(const struct nn_train *t)
@@ -147,21 +156,24 @@ static void report_slow(const struct nn_train *t)
 
 static void report_ranks(const struct nn_train *t)
 {
+	char d[3][NN_DURATION];
+
 	for (int r = 0; t->worker.ranks && r < nn_layout_ranks(&t->layout) && t->std->verbose > 0 &&
 			nn_layout_ranks(&t->layout) > 1;
 	     r++)
 		nn_tell_note(&t->told,
-			     "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, "
-			     "waiting %.3g s",
-			     r, t->worker.ranks[r].host, t->worker.ranks[r].pid,
-			     t->worker.ranks[r].compute_s, t->worker.ranks[r].comm_s,
-			     t->worker.ranks[r].wait_s);
+			     "rank %d on %s (pid %ld): compute %s, communication %s, waiting %s", r,
+			     t->worker.ranks[r].host, t->worker.ranks[r].pid,
+			     nn_duration(d[0], t->worker.ranks[r].compute_s),
+			     nn_duration(d[1], t->worker.ranks[r].comm_s),
+			     nn_duration(d[2], t->worker.ranks[r].wait_s));
 	report_slow(t);
 }
 
 void nn_report_end(const struct nn_train *t, double seconds)
 {
 	const struct nn_times *m = &t->clock.times;
+	char d[3][NN_DURATION];
 	double step = nn_report_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
 
 	if (m->steps > 0)
@@ -169,14 +181,14 @@ void nn_report_end(const struct nn_train *t, double seconds)
 	if (t->std->verbose < 1 || m->steps < 1)
 		return;
 	nn_tell_note(&t->told,
-		     "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s",
-		     m->first_s, m->touched, m->touched == 1 ? "" : "s", m->read,
+		     "first step %s: %ld page%s of memory touched first, %ld read from files%s",
+		     nn_duration(d[0], m->first_s), m->touched, m->touched == 1 ? "" : "s", m->read,
 		     more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
 		nn_tell_note(&t->told,
-			     "later steps %.3g s each, %.3g s in all; evaluation, state and the "
-			     "like %.3g s",
-			     step, m->steps_s, m->after_s);
+			     "later steps %s each, %s in all; evaluation, state and the like %s",
+			     nn_duration(d[0], step), nn_duration(d[1], m->steps_s),
+			     nn_duration(d[2], m->after_s));
 	nn_tell_input(t);
 	note_noise(t);
 	nn_tell_note(&t->told, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak,
@@ -188,16 +200,18 @@ void nn_report_end(const struct nn_train *t, double seconds)
 			100 * ((double)t->plan.fit.host / (double)nn_worker_host_bytes(&t->worker) -
 			       1));
 	if (isfinite(t->plan.forecast.step_s) && m->steps > 1)
-		nn_tell_note(&t->told, "a step %.3g s, predicted %.3g (%+.1f %%)", step,
-			     t->plan.forecast.step_s, 100 * (t->plan.forecast.step_s / step - 1));
+		nn_tell_note(&t->told, "a step %s, predicted %s (%+.1f %%)",
+			     nn_duration(d[0], step), nn_duration(d[1], t->plan.forecast.step_s),
+			     100 * (t->plan.forecast.step_s / step - 1));
 	if (isfinite(t->plan.forecast.bytes) && nn_report_bytes(t) > 0)
 		nn_tell_note(&t->told,
 			     "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)",
 			     nn_report_bytes(t), t->plan.forecast.bytes,
 			     100 * (t->plan.forecast.bytes / nn_report_bytes(t) - 1));
 	if (isfinite(t->plan.forecast.total_s))
-		nn_tell_note(&t->told, "time %.3g s, predicted %.3g (%+.1f %%)", seconds,
-			     t->plan.forecast.total_s,
+		nn_tell_note(&t->told, "time %s, predicted %s (%+.1f %%)",
+			     nn_duration(d[0], seconds),
+			     nn_duration(d[1], t->plan.forecast.total_s),
 			     100 * (t->plan.forecast.total_s / seconds - 1));
 }
 
