@@ -12,50 +12,86 @@
  * transposed in scratch: rows * (in + out) elements instead of the in * out of the weights.
  */
 
+/* Ask for the square below: its rows lie far apart. */
+static void ask_below(const real *at, size_t row)
+{
+	for (size_t i = VL; i < 2 * VL; i++)
+		__builtin_prefetch(at + i * row);
+}
+
 /*
- * to[column][row], `stride` apart, VL columns: the transpose of rows x columns of from; missing
- * rows are 0.
+ * to[column][row], `stride` apart, VL columns: the transpose of rows x columns of from, at most VL
+ * each; missing rows are 0. Whole squares need no questions.
  */
+NN_INLINE void square_in(const real *from, size_t from_row, size_t rows, size_t columns, real *to,
+			 size_t stride)
+{
+	const vm lanes = vm_first(columns);
+	vr v[VL];
+	NN_UNROLL
+	for (size_t i = 0; i < VL; i++)
+		v[i] = i >= rows         ? v_zero()
+		       : columns == VL ? v_load(from + i * from_row)
+				       : v_load_m(from + i * from_row, lanes);
+	v_transpose(v);
+	NN_UNROLL
+	for (size_t i = 0; i < VL; i++)
+		if (i < columns)
+			v_store(to + i * stride, v[i]);
+}
+
 static void transpose_in(const real *from, size_t from_row, size_t rows, size_t columns, real *to,
 			 size_t stride)
 {
 	for (size_t r = 0; r < rows; r += VL) {
 		for (size_t c = 0; c < columns; c += VL) {
-			const vm lanes = vm_first(nn_least(columns - c, VL));
-			vr v[VL];
-			NN_UNROLL
-			for (size_t i = 0; i < VL; i++)
-				v[i] = r + i < rows ? v_load_m(from + (r + i) * from_row + c, lanes)
-						    : v_zero();
-			v_transpose(v);
-			NN_UNROLL
-			for (size_t i = 0; i < VL; i++)
-				if (c + i < columns)
-					v_store(to + (c + i) * stride + r, v[i]);
+			const real *const at = from + r * from_row + c;
+			real *const t = to + c * stride + r;
+			ask_below(at, from_row);
+			if (r + VL <= rows && c + VL <= columns)
+				square_in(at, from_row, VL, VL, t, stride);
+			else
+				square_in(at, from_row, nn_least(rows - r, VL),
+					  nn_least(columns - c, VL), t, stride);
 		}
 	}
 }
 
-/* to[row][column] = or += the transpose of from[column][row]. */
+/* to[row][column] = or += the transpose of from[column][row], likewise. */
+NN_INLINE void square_out(const real *from, size_t stride, size_t rows, size_t columns, real *to,
+			  size_t to_row, bool add)
+{
+	const vm lanes = vm_first(columns);
+	vr v[VL];
+	NN_UNROLL
+	for (size_t i = 0; i < VL; i++)
+		v[i] = i < columns ? v_load(from + i * stride) : v_zero();
+	v_transpose(v);
+	NN_UNROLL
+	for (size_t i = 0; i < VL; i++) {
+		real *const p = to + i * to_row;
+		if (i >= rows)
+			continue;
+		if (columns == VL)
+			v_store(p, add ? v_add(v[i], v_load(p)) : v[i]);
+		else
+			v_store_m(p, lanes, add ? v_add(v[i], v_load_m(p, lanes)) : v[i]);
+	}
+}
+
 static void transpose_out(const real *from, size_t stride, size_t rows, size_t columns, real *to,
 			  size_t to_row, bool add)
 {
 	for (size_t r = 0; r < rows; r += VL) {
 		for (size_t c = 0; c < columns; c += VL) {
-			const vm lanes = vm_first(nn_least(columns - c, VL));
-			vr v[VL];
-			NN_UNROLL
-			for (size_t i = 0; i < VL; i++)
-				v[i] = c + i < columns ? v_load(from + (c + i) * stride + r)
-						       : v_zero();
-			v_transpose(v);
-			NN_UNROLL
-			for (size_t i = 0; i < VL; i++) {
-				real *p = to + (r + i) * to_row + c;
-				if (r + i < rows)
-					v_store_m(p, lanes,
-						  add ? v_add(v[i], v_load_m(p, lanes)) : v[i]);
-			}
+			const real *const at = from + c * stride + r;
+			real *const t = to + r * to_row + c;
+			ask_below(t, to_row);
+			if (r + VL <= rows && c + VL <= columns)
+				square_out(at, stride, VL, VL, t, to_row, add);
+			else
+				square_out(at, stride, nn_least(rows - r, VL),
+					   nn_least(columns - c, VL), t, to_row, add);
 		}
 	}
 }
