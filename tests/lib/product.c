@@ -55,6 +55,11 @@ static long all_dense_weights(void)
 	/* where copies of x and dy pay: many panels, or rows; rows far apart */
 	const struct nn_matrix wide = matrix(47, 290), deep = matrix(61, 128),
 			       apart = matrix(40, EFFORT(530, 1100));
+	/* long leaves, in blocks: rows close together, each of x in a page of its own, of dy too */
+	const struct nn_matrix near = matrix(30, 70), far = matrix(520, 101),
+			       both = matrix(60, 530);
+	bad += dense_weights(&near, 301, 1, 1, 0) + dense_weights(&near, 700, 1, 2, 1) +
+	       dense_weights(&far, 1030, 1, 1, 1) + dense_weights(&both, 270, 1, 1, 1);
 	return bad + dense_weights(&wide, 37, 4, 1, 0) + dense_weights(&deep, 520, 16, 1, 1) +
 	       dense_weights(&apart, 70, 2, 1, 1) + dense_weights(&apart, 20, 1, 2, 1);
 }

@@ -9,6 +9,8 @@
 #define NN_SHORT_LEAF 32 /* rows: those of two go side by side */
 #define NN_ASK_ROWS 64   /* rows of a tile whose results are worth asking for */
 #define NN_MOST_TILES 64 /* of a block of inputs */
+#define NN_COLUMN_VECTORS 8 /* of a bias whose sums go side by side */
+#define NN_COPY_AHEAD 8     /* rows that are asked for before they are copied */
 
 /*
  * Are leaves so short that stores of their sums on the way cost more than loads twice as many? On
@@ -188,6 +190,13 @@ static void block(const struct nn_matrix *d, const struct nn_outer *o, const str
 		store_block(o, tiles, x, dy, place, dw);
 }
 
+/* Ask for a row that is copied soon: rows lie so far apart that nobody guesses them. */
+static void ask(const real *row, size_t n)
+{
+	for (size_t i = 0; i < n; i += 64 / sizeof(real))
+		__builtin_prefetch(row + i);
+}
+
 /* Rows x n of x as strips of a tile's inputs, `step` reals apart. */
 static void copy_strips(const real *x, size_t x_row, size_t rows, size_t n, real *to, size_t step)
 {
@@ -195,10 +204,12 @@ static void copy_strips(const real *x, size_t x_row, size_t rows, size_t n, real
 	size_t from[NN_MOST_TILES + 1];
 	for (size_t s = 0; s <= strips; s++)
 		from[s] = s * n / strips;
-	for (size_t r = 0; r < rows; r++, x += x_row, to += NN_DENSE_STRIP_ROW)
+	for (size_t r = 0; r < rows; r++, x += x_row, to += NN_DENSE_STRIP_ROW) {
+		ask(x + NN_COPY_AHEAD * x_row, n);
 		for (size_t s = 0; s < strips; s++)
 			nn_copy_row(x + from[s], nn_least(n - from[s], NN_DENSE_STRIP_ROW),
 				    to + s * step);
+	}
 }
 
 /* Panels [p0, p1) of dy, each by itself with its rows close together; *row is then their step. */
@@ -206,23 +217,25 @@ static const real *copy_panels(const struct nn_matrix *d, size_t rows, const rea
 			       size_t p1, size_t *row, real *to)
 {
 	for (size_t p = p0; p < p1; p++)
-		for (size_t r = 0; r < rows; r++)
-			nn_copy_row(dy + r * d->y_row + p * NN_PANEL,
-				    nn_least(d->out - p * NN_PANEL, NN_PANEL),
-				    to + ((p - p0) * rows + r) * NN_PANEL);
+		for (size_t r = 0; r < rows; r++) {
+			const real *const from = dy + r * d->y_row + p * NN_PANEL;
+			const size_t n = nn_least(d->out - p * NN_PANEL, NN_PANEL);
+			ask(from + NN_COPY_AHEAD * d->y_row, n);
+			nn_copy_row(from, n, to + ((p - p0) * rows + r) * NN_PANEL);
+		}
 	*row = NN_PANEL;
 	return to;
 }
 
-void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy,
-				 const size_t *leaf, size_t n_leaves, bool first, real *dw,
-				 const struct nn_sink *sink, size_t k0, size_t k1, size_t p0,
-				 size_t p1, void *scratch)
+static void rows_gradient(const struct nn_matrix *d, const real *x, const real *dy,
+			  const size_t *leaf, size_t n_leaves, bool first, real *dw,
+			  const struct nn_sink *sink, size_t k0, size_t k1, size_t p0, size_t p1,
+			  void *scratch)
 {
 	const size_t rows = leaf[n_leaves] - leaf[0], inputs = nn_dense_weights_inputs(rows);
 	const bool copy_x = nn_dense_strips_pay(d, rows, p1 - p0);
-	const bool copy_y =
-		rows <= NN_DENSE_DW_ROWS && nn_rows_apart(d->y_row) && k1 - k0 >= inputs;
+	const bool copy_y = rows <= NN_DENSE_DW_ROWS && nn_rows_apart(d->y_row) &&
+			    k1 - k0 >= nn_least(inputs, 4 * NN_TILE_2);
 	real *const x_copy = scratch, *const y_copy = x_copy + nn_dense_weights_x(d, rows);
 	const size_t panels = copy_y ? nn_dense_weights_panels(d, rows) : p1 - p0;
 	const size_t strips = copy_x ? nn_dense_strip_step(rows) : 0;
@@ -262,34 +275,83 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 		sink->take(sink, b.now.at, b.now.g, b.now.n);
 }
 
-/* Rows [r0, r1) added to sum. */
-static vr column_sum(const struct nn_matrix *d, const real *dy, size_t r0, size_t r1, vm lanes,
-		     vr sum)
+/*
+ * Rows of one leaf at once: their dy stays in the nearest cache; of wide rows as many as are worth
+ * a copy.
+ */
+static size_t rows_at_once(const struct nn_matrix *d)
 {
-	for (size_t r = r0; r < r1; r++)
-		sum = v_add(v_load_m(dy + r * d->y_row, lanes), sum);
-	return sum;
+	return nn_rows_apart(d->x_row) ? 512 : 128;
+}
+
+/* The chains of a long leaf go on from block to block, where the sums stay in the caches. */
+void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy,
+				 const size_t *leaf, size_t n_leaves, bool first, real *dw,
+				 const struct nn_sink *sink, size_t k0, size_t k1, size_t p0,
+				 size_t p1, void *scratch)
+{
+	const size_t rows = leaf[n_leaves] - leaf[0], most = rows_at_once(d);
+	if (sink || n_leaves > 1 || rows < 2 * most ||
+	    d->in * d->out * sizeof(real) >= NN_DENSE_FAR) {
+		rows_gradient(d, x, dy, leaf, n_leaves, first, dw, sink, k0, k1, p0, p1, scratch);
+		return;
+	}
+	for (size_t r = 0; r < rows; r += most) {
+		const size_t bounds[] = { 0, nn_least(most, rows - r) };
+		rows_gradient(d, x + r * d->x_row, dy + r * d->y_row, bounds, 1, first && r == 0,
+			      dw, NULL, k0, k1, p0, p1, scratch);
+	}
+}
+
+/*
+ * NV vectors of columns, the last one with `last` channels. Alone each chain would wait for its own
+ * sums, and read a line or two of each row.
+ */
+NN_INLINE void column_sums(int NV, const struct nn_matrix *d, const real *dy, const size_t *leaf,
+			   size_t n_leaves, bool first, size_t last, real *db)
+{
+	const vm lanes = vm_first(last);
+	vr waiting[NN_OUTER_LEVELS][NN_COLUMN_VECTORS], sum[NN_COLUMN_VECTORS];
+	int n_waiting = 0;
+	NN_UNROLL
+	for (int j = 0; j < NV; j++)
+		sum[j] = first ? v_zero() : v_load_m(db + j * VL, j < NV - 1 ? vm_first(VL) : lanes);
+	for (size_t i = 0; i < n_leaves; i++) {
+		for (size_t r = leaf[i]; r < leaf[i + 1]; r++, dy += d->y_row) {
+			NN_UNROLL
+			for (int j = 0; j < NV - 1; j++)
+				sum[j] = v_add(v_load(dy + j * VL), sum[j]);
+			sum[NV - 1] = v_add(v_load_m(dy + (NV - 1) * VL, lanes), sum[NV - 1]);
+		}
+		for (size_t left = i; left & 1; left >>= 1) {
+			n_waiting--;
+			NN_UNROLL
+			for (int j = 0; j < NV; j++)
+				sum[j] = v_add(waiting[n_waiting][j], sum[j]);
+		}
+		if (i + 1 == n_leaves)
+			break;
+		NN_UNROLL
+		for (int j = 0; j < NV; j++) {
+			waiting[n_waiting][j] = sum[j];
+			sum[j] = v_zero();
+		}
+		n_waiting++;
+	}
+	NN_UNROLL
+	for (int j = 0; j < NV - 1; j++)
+		v_store(db + j * VL, sum[j]);
+	v_store_m(db + (NV - 1) * VL, lanes, sum[NV - 1]);
 }
 
 void NN_K(dense_bias_gradient)(const struct nn_matrix *d, const real *dy, const size_t *leaf,
 			       size_t n_leaves, bool first, real *db)
 {
-	for (size_t o = 0; o < d->out; o += VL) {
-		const vm lanes = vm_first(nn_least(d->out - o, VL));
-		vr waiting[NN_OUTER_LEVELS], sum = first ? v_zero() : v_load_m(db + o, lanes);
-		int n_waiting = 0;
-		for (size_t i = 0; i < n_leaves; i++) {
-			sum = column_sum(d, dy + o, leaf[i] - leaf[0], leaf[i + 1] - leaf[0], lanes,
-					 sum);
-			for (size_t left = i; left & 1; left >>= 1)
-				sum = v_add(waiting[--n_waiting], sum);
-			if (i + 1 < n_leaves) {
-				waiting[n_waiting++] = sum;
-				sum = v_zero();
-			}
-		}
-		v_store_m(db + o, lanes, sum);
-	}
+	size_t o = 0;
+	for (; o + NN_COLUMN_VECTORS * VL <= d->out; o += NN_COLUMN_VECTORS * VL)
+		column_sums(NN_COLUMN_VECTORS, d, dy + o, leaf, n_leaves, first, VL, db + o);
+	for (; o < d->out; o += VL)
+		column_sums(1, d, dy + o, leaf, n_leaves, first, nn_least(d->out - o, VL), db + o);
 }
 
 void NN_K(leaf_add)(real *left, const real *right, size_t n)
