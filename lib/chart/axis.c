@@ -276,6 +276,7 @@ static void widen(struct nn_scale *s)
 
 void nn_scale_finish(struct nn_scale *s, int wanted, bool whole)
 {
+	bool share = s->axis->share && s->axis->scale == NN_CHART_LINEAR && s->high <= 1;
 	double pad;
 
 	s->begin = s->low;
@@ -284,7 +285,11 @@ void nn_scale_finish(struct nn_scale *s, int wanted, bool whole)
 		s->begin = fmin(s->begin, 0);
 		s->end = fmax(s->end, 0);
 	}
+	if (share)
+		s->end = 1;
 	widen(s);
+	if (share)
+		s->end = 1;
 	if (s->axis->zero && s->axis->scale == NN_CHART_LINEAR && s->low >= 0)
 		s->begin = 0;
 	pad = whole ? 0 : PAD * (s->end - s->begin);

@@ -23,6 +23,7 @@ struct nn_chart_axis {
 	bool zero;                 /* a linear axis that begins at 0 */
 	double from, to; /* from < to: at least this much is shown; else what the data need */
 	bool whole;      /* ticks of a linear axis at whole numbers only: it counts */
+	bool share;      /* figures of at most 1, where a linear axis ends */
 };
 
 enum nn_chart_style { NN_CHART_LINE, NN_CHART_POINTS, NN_CHART_LINE_AND_POINTS };

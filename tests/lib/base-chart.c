@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chart/axis.h"
 #include "chart/chart.h"
 #include "tap.h"
 
@@ -431,6 +432,32 @@ static void galleries(void)
 	free(svg);
 }
 
+static void shares(void)
+{
+	static const struct {
+		double y[3];
+		const char *claim;
+	} cases[] = {
+		{ { 0.31, 0.42, 0.4 }, "share: an axis of small ones ends at 1" },
+		{ { 0.97, 0.99, 0.985 }, "share: one of large ones does" },
+		{ { 1, 1, 1 }, "share: so does one of all 1" },
+		{ { 0, 0, 0 }, "share: and one of all 0" },
+	};
+
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		struct nn_chart_axis axis = { .title = "accuracy", .share = true };
+		struct nn_scale scale;
+
+		nn_scale_init(&scale, &axis);
+		for (size_t i = 0; i < 3; i++)
+			nn_scale_see(&scale, cases[k].y[i]);
+		nn_scale_finish(&scale, 5, true);
+		ok(fabs(scale.end - 1) < 1e-12 && scale.begin <= cases[k].y[0] &&
+			   strncmp(scale.ticks[scale.n_ticks - 1].label, "1", 1) == 0,
+		   "%s", cases[k].claim);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	directory = argc > 1 ? argv[1] : NULL;
@@ -439,6 +466,7 @@ int main(int argc, char **argv)
 	training();
 	bench();
 	roofline();
+	shares();
 	strange_numbers();
 	texts();
 	ticks();

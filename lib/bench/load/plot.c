@@ -71,7 +71,7 @@ static int draw_shares(const struct nn_load_plot *p, struct nn_text *text, struc
 		.style = NN_CHART_LINE, .x = p->seconds, .y = p->share, .n = p->n_shares
 	};
 	struct nn_chart_mark marks[N_PERCENTILES];
-	struct nn_chart_panel panel = { .y = { .title = "answered within it", .zero = true },
+	struct nn_chart_panel panel = { .y = { .title = "answered within it", .zero = true, .share = true },
 					.series = &series,
 					.n_series = 1,
 					.marks = marks };

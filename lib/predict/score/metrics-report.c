@@ -143,3 +143,15 @@ bool nn_metric_rises(const char *name)
 	return strcmp(name, "loss") != 0 && strncmp(name, "rmse", 4) != 0 &&
 	       strncmp(name, "mae", 3) != 0;
 }
+
+bool nn_metric_is_share(const char *name)
+{
+	static const char *const shares[] = { "accuracy", "precision", "recall",
+					      "f1",       "auc",       "iou" };
+	size_t n = strcspn(name, ".");
+
+	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+		if (strlen(shares[i]) == n && memcmp(shares[i], name, n) == 0)
+			return true;
+	return false;
+}

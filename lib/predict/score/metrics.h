@@ -91,5 +91,7 @@ void nn_metrics_find_classes(const struct nn_metrics *metrics, const void *outpu
 const char *nn_metrics_default(const struct nn_metrics *metrics);
 /* Is more better? (loss, rmse, mae: no) */
 bool nn_metric_rises(const char *name);
+/* Is it a share, or another figure of 0 to 1? */
+bool nn_metric_is_share(const char *name);
 
 #endif

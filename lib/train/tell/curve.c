@@ -260,7 +260,7 @@ static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawi
 		{ .y = { .title = "loss", .zero = true },
 		  .series = losses,
 		  .n_series = t->evaluator ? 2 : 1 },
-		{ .y = { .title = metric_name },
+		{ .y = { .title = metric_name, .share = nn_metric_is_share(t->metric) },
 		  .series = &metrics,
 		  .n_series = 1,
 		  .marks = &mark,
