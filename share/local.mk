@@ -4,7 +4,7 @@ dist_digits_DATA = share/data/digits.csv.gz share/data/README
 EXTRA_DIST += share/demo.sh share/doc/conventions.md share/doc/numerics.md share/doc/curve.svg share/measurements/README.md share/measurements/arm.md share/measurements/cuda.md share/measurements/defaults.md share/measurements/precision.md share/measurements/serve.md share/measurements/xeon.md
 
 examplesdir = $(pkgdatadir)/examples
-dist_examples_DATA = share/examples/char-lstm.nn share/examples/char-transformer.nn share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \
+dist_examples_DATA = share/examples/char-lstm.nn share/examples/char-transformer.nn share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/encoder.nn share/examples/lenet.nn \
 	share/examples/autoencoder.nn share/examples/camvid.nn share/examples/fcn.nn share/examples/inception.nn share/examples/two-outputs.nn \
 	share/examples/unet.nn share/examples/vgg.nn \
 	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/wide-and-deep.nn share/examples/predict.c \

@@ -86,6 +86,19 @@ pictures() {
 	run_header fcn --batch=4 --epochs=1
 }
 
+@test "share/examples/encoder.nn: the last step of a row says what its first one was" {
+	awk 'BEGIN {
+		for (i = 0; i < 400; i++) {
+			printf "{\"x\":["
+			for (k = 0; k <= i * 7 % 12; k++) printf "%s[%.3f,%.3f]", k ? "," : "", sin(i * 3.7 + k * k), k / 12
+			printf "],\"y\":\"%s\"}\n", (sin(i * 3.7) > 0 ? "up" : "down")
+		}
+	}' >rows.jsonl
+	run_header encoder --log=log
+	awk -v accuracy="$(metric accuracy)" 'BEGIN { exit !(accuracy > 0.8) }'
+	[ "$(nn-predict encoder.safetensors rows.jsonl | wc -l)" = 400 ]
+}
+
 @test "share/examples/vgg.nn and inception.nn: pictures of 3x32x32" {
 	array x.npy '(24, 3, 32, 32)' '(i * i // 97 % 7) / 6'
 	array y.npy '(24,)' 'i % 10'
