@@ -275,31 +275,53 @@ static void rows_gradient(const struct nn_matrix *d, const real *x, const real *
 		sink->take(sink, b.now.at, b.now.g, b.now.n);
 }
 
-/*
- * Rows of one leaf at once: their dy stays in the nearest cache; of wide rows as many as are worth
- * a copy.
- */
-static size_t rows_at_once(const struct nn_matrix *d)
-{
-	return nn_rows_apart(d->x_row) ? 512 : 128;
-}
+/* What is computed: inputs [k0, k1) of panels [p0, p1). */
+struct part {
+	size_t k0, k1, p0, p1;
+};
 
 /* The chains of a long leaf go on from block to block, where the sums stay in the caches. */
+static void long_leaf(const struct nn_matrix *d, const real *x, const real *dy, size_t rows,
+		      bool first, real *dw, struct part part, void *scratch)
+{
+	const size_t most = nn_dense_weights_block(d);
+	for (size_t r = 0; r < rows; r += most) {
+		const size_t bounds[] = { 0, nn_least(most, rows - r) };
+		rows_gradient(d, x + r * d->x_row, dy + r * d->y_row, bounds, 1, first && r == 0,
+			      dw, NULL, part.k0, part.k1, part.p0, part.p1, scratch);
+	}
+}
+
+static void add_part(const struct nn_matrix *d, real *left, const real *right, struct part part)
+{
+	for (size_t p = part.p0; p < part.p1; p++) {
+		const size_t width = nn_panel_width(d->out, p * NN_PANEL),
+			     at = p * NN_PANEL * d->in + part.k0 * width;
+		NN_K(leaf_add)(left + at, right + at, (part.k1 - part.k0) * width);
+	}
+}
+
+/* Long leaves wait in scratch for their neighbours, short ones where outer_tree keeps them. */
 void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy,
 				 const size_t *leaf, size_t n_leaves, bool first, real *dw,
 				 const struct nn_sink *sink, size_t k0, size_t k1, size_t p0,
 				 size_t p1, void *scratch)
 {
-	const size_t rows = leaf[n_leaves] - leaf[0], most = rows_at_once(d);
-	if (sink || n_leaves > 1 || rows < 2 * most ||
-	    d->in * d->out * sizeof(real) >= NN_DENSE_FAR) {
+	const size_t rows = leaf[n_leaves] - leaf[0], n = nn_dense_weights_sums(d);
+	const struct part part = { k0, k1, p0, p1 };
+	real *sum[NN_DENSE_DW_WAITING + 1] = { dw }, *rest = scratch;
+	if (sink || !nn_dense_leaves_long(d, rows, n_leaves)) {
 		rows_gradient(d, x, dy, leaf, n_leaves, first, dw, sink, k0, k1, p0, p1, scratch);
 		return;
 	}
-	for (size_t r = 0; r < rows; r += most) {
-		const size_t bounds[] = { 0, nn_least(most, rows - r) };
-		rows_gradient(d, x + r * d->x_row, dy + r * d->y_row, bounds, 1, first && r == 0,
-			      dw, NULL, k0, k1, p0, p1, scratch);
+	for (size_t level = 1; n_leaves >> level; level++, rest += n)
+		sum[level] = rest;
+	for (size_t i = 0, top = 0; i < n_leaves; i++, top++) {
+		const size_t from = leaf[i] - leaf[0];
+		long_leaf(d, x + from * d->x_row, dy + from * d->y_row, leaf[i + 1] - leaf[i],
+			  first || i > 0, sum[top], part, rest);
+		for (size_t left = i; left & 1; left >>= 1, top--)
+			add_part(d, sum[top - 1], sum[top], part);
 	}
 }
 

@@ -24,6 +24,8 @@
  */
 #define NN_DENSE_DW_BYTES ((size_t)262144)
 #define NN_DENSE_DW_ROWS ((size_t)2048)
+/* Levels of the tree over long leaves. */
+#define NN_DENSE_DW_WAITING ((size_t)4)
 /*
  * Bytes of dy that are copied at a time, about: as few copies as the memory of the others' scratch
  * allows.
@@ -140,10 +142,38 @@ static inline size_t nn_dense_weights_y(const struct nn_matrix *d, size_t rows)
 	return nn_rows_apart(d->y_row) ? nn_least(all * rows, most + rows) * NN_PANEL : 0;
 }
 
+/* Weight gradient: rows of a leaf at once; of wide rows as many as are worth a copy. */
+static inline size_t nn_dense_weights_block(const struct nn_matrix *d)
+{
+	return nn_rows_apart(d->x_row) ? 512 : 128;
+}
+
+/* Are n leaves of so many rows summed one after the other, each in blocks? */
+static inline bool nn_dense_leaves_long(const struct nn_matrix *d, size_t rows, size_t n)
+{
+	return rows >= 2 * n * nn_dense_weights_block(d) && n < (size_t)2 << NN_DENSE_DW_WAITING &&
+	       d->in * d->out * sizeof(real) < NN_DENSE_FAR;
+}
+
+/* Reals of a leaf's sums that wait for a neighbour's, and how many may wait. */
+static inline size_t nn_dense_weights_sums(const struct nn_matrix *d)
+{
+	return d->in * nn_round_up(d->out, NN_PANEL);
+}
+
+static inline size_t nn_dense_weights_waiting(const struct nn_matrix *d, size_t rows)
+{
+	size_t n = 0;
+	while (n < NN_DENSE_DW_WAITING && nn_dense_leaves_long(d, rows, (size_t)2 << n))
+		n++;
+	return n;
+}
+
 static inline size_t nn_dense_weights_scratch(const struct nn_matrix *d, size_t rows)
 {
+	const size_t waiting = nn_dense_weights_waiting(d, rows) * nn_dense_weights_sums(d);
 	rows = nn_least(rows, NN_DENSE_DW_ROWS);
-	return nn_dense_weights_x(d, rows) + nn_dense_weights_y(d, rows);
+	return waiting + nn_dense_weights_x(d, rows) + nn_dense_weights_y(d, rows);
 }
 
 #endif
