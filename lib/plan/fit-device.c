@@ -70,7 +70,7 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *ste
 		   struct nn_fit *fit)
 {
 	const struct nn_program *p = plan->task->program;
-	size_t batch = plan->task->recipe->batch, in = 0, out = 0, cargo, pinned;
+	size_t batch = plan->task->recipe->batch, in = 0, out = 0, cargo;
 
 	for (int i = 0; i < p->n_inputs; i++)
 		in += of_value(plan, p->inputs[i]);
@@ -78,13 +78,20 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *ste
 		out += of_value(plan, p->outputs[i].value);
 	/* two batches on their way (step-transfer.c), of which the items have the targets of one */
 	cargo = 2 * ((m->graph.input ? batch * in : 0) + beside->targets);
-	pinned = cargo + m->rows * (in + (beside->targets ? out : 0)) +
-		 beside->evaluated * (in + out) + BOUNCE_BYTES * (beside->evaluated ? 2 : 1) +
-		 (m->graph.spilled ? NN_SPILL_PIECE : 0) + exchanged_bytes(plan, step, m);
+	fit->pinned = cargo + m->rows * (in + (beside->targets ? out : 0)) +
+		      beside->evaluated * (in + out) + BOUNCE_BYTES * (beside->evaluated ? 2 : 1) +
+		      (m->graph.spilled ? NN_SPILL_PIECE : 0) + exchanged_bytes(plan, step, m);
 
 	fit->input += cargo - beside->targets;
 	fit->workspace += m->graph.canonical;
-	fit->other += pinned;
+	fit->other += fit->pinned;
+	fit->there.parameters = m->graph.parameters;
+	fit->there.gradients = m->graph.gradients + m->partial;
+	fit->there.optimizer = m->optimizer;
+	fit->there.activations = m->graph.activations + beside->outputs;
+	fit->there.workspace = m->graph.workspace + m->graph.derived + m->graph.canonical;
+	fit->there.input = m->graph.input + cargo - beside->targets;
+	fit->there.evaluation = beside->evaluator;
 	fit->device = m->total + beside->outputs + beside->evaluator + cargo - beside->targets +
 		      m->graph.canonical;
 	fit->device_limit = plan->budget->device;

@@ -23,6 +23,14 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 	{ "limit", "--memory, or what the machine has for it", AT(limit) },
 	{ "device", "of the items, on the device: not of the total", AT(device) },
 	{ "device_limit", "what the device has", AT(device_limit) },
+	{ "device_parameters", "of those on the device", AT(there.parameters) },
+	{ "device_gradients", "", AT(there.gradients) },
+	{ "device_optimizer", "", AT(there.optimizer) },
+	{ "device_activations", "and targets, losses", AT(there.activations) },
+	{ "device_workspace", "", AT(there.workspace) },
+	{ "device_input", "samples of two steps on their way", AT(there.input) },
+	{ "device_evaluation", "its own parameters and activations", AT(there.evaluation) },
+	{ "pinned", "of other: the host's side of copies to and from the device", AT(pinned) },
 };
 
 /* ---- what stands beside the step ---- */
@@ -193,7 +201,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &beside.evaluator, err) < 0)
 		return -1;
 	beside.outputs = outputs_bytes(plan, &step.part, &beside.targets);
-	fit->device = fit->device_limit = 0;
+	fit->device = fit->device_limit = fit->pinned = 0;
 	fit->micro = micro;
 	fit->least = nn_step_least_rows(&step);
 	fit->recompute = step.recompute;

@@ -6,7 +6,8 @@
  * output, 0 for a view. With --ranks the items are those of the rank that takes most; memory.host
  * is what the ranks of this host take together, without pages of files. --memory bounds a rank,
  * the machine's memory a host. On a device with memory of its own the items are those of both
- * memories; `device` of them lies there, and total is the rest.
+ * memories; `device` of them lies there, device_* says of which items, and total is the rest, of
+ * which pinned is the host's side of copies.
  */
 #ifndef NN_PLAN_FIT_H
 #define NN_PLAN_FIT_H
@@ -14,7 +15,7 @@
 #include "plan/plan.h"
 
 /* The items by the names of outputs.md, in their order. */
-#define NN_FIT_ITEMS 12
+#define NN_FIT_ITEMS 20
 extern const struct nn_fit_name {
 	const char *name, *what;
 	size_t offset;
@@ -24,10 +25,11 @@ static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
 	return *(const size_t *)((const char *)fit + nn_fit_items[i].offset);
 }
 
-/* The last two are of devices with memory of their own. */
+#define NN_FIT_HOST_ITEMS 10
+/* The others are of devices with memory of their own. */
 static inline size_t nn_fit_n_items(const struct nn_fit *fit)
 {
-	return fit->device ? NN_FIT_ITEMS : NN_FIT_ITEMS - 2;
+	return fit->device ? NN_FIT_ITEMS : NN_FIT_HOST_ITEMS;
 }
 
 /* What is compared with the limit: the process with --memory, else the host. */

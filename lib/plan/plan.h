@@ -40,6 +40,11 @@ struct nn_fit {
 	size_t total, limit;
 	/* not of the total: memory of a device's own that the ranks of this host take; 0: none */
 	size_t device, device_limit;
+	/* of a rank: what of the items lies on the device, together `device`; pinned: of other */
+	struct {
+		size_t parameters, gradients, optimizer, activations, workspace, input, evaluation;
+	} there;
+	size_t pinned;
 	size_t host; /* of all ranks of this host, what they share once; alone: total */
 	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
 	size_t files;              /* of the total: pages of files, which the machine has anyway */

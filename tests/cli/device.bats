@@ -176,6 +176,27 @@ takes() {
   [ $((plan > peak ? plan - peak : peak - plan)) -le $((peak > 409600 ? peak / 100 : 4096)) ]
 }
 
+@test "device: a plan tells item by item what lies there, and what the host has pinned for it" {
+  for more in --valid=0.2 '--clip-norm=1 --optimizer=lamb' '--micro-batch=16 --optimizer=sgd'; do
+    net=(-m 'dense 500, relu, dense 300, relu, dense ?' --target=digit --loss=cross-entropy $more)
+    nn-train --explain=json "${net[@]}" --device=cuda "$data/digits.csv" | jq .memory >plan.json
+    jq -e '.device == ([to_entries[] | select(.key | test("^device_") and . != "device_limit").value] | add)' plan.json
+    jq -e '.device_parameters == .parameters and .device_gradients == .gradients and .device_optimizer == .optimizer' plan.json
+    jq -e '(.device_evaluation > 0) == '"$([ "$more" = --valid=0.2 ] && echo true || echo false)" plan.json
+    jq -e '.pinned < .other' plan.json
+    rm -f peak
+    NN_APART_PEAK=peak nn-train -q "${net[@]}" --steps=3 --device=cuda -o m.st "$data/digits.csv"
+    read -r _ pinned <peak
+    plan=$(jq .pinned plan.json)
+    echo "$more: $plan bytes pinned by the plan, $pinned were"
+    [ "$pinned" -le $((plan + 65536)) ]
+    [ "$pinned" -gt $((plan / 2)) ]
+  done
+  nn-train --explain "${net[@]}" --device=cuda "$data/digits.csv" >plan.txt
+  grep -Eq '^  device_gradients +[0-9,]+ *$' plan.txt
+  grep -Eq '^  pinned +[0-9,]+  of other' plan.txt
+}
+
 @test "device: a training takes the memory there that its plan says" {
   digits=(--target=digit --loss=cross-entropy)
   takes "$data/digits.csv" -m 'dense 500, relu, dense 300, relu, dense ?' "${digits[@]}"

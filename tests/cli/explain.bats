@@ -33,7 +33,7 @@ is() {
   plan -m 'input 4, dense 3'
   is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy"]'
   is '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]'
-  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,\"device\",\"device_limit\"}]"
+  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,$(printf '"%s",' device device_limit device_{parameters,gradients,optimizer,activations,workspace,input,evaluation})\"pinned\"}]"
   is '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]'
   is '.ranks[0].ranks' 1
   is '.strategy|keys_unsorted' '["name","why"]'
