@@ -42,6 +42,8 @@ static void add_suggestions(struct nn_text *json, const struct nn_explain *e)
 		nn_json_put(json, "{");
 		nn_json_add_string(json, "command", e->suggestions[i].command.data);
 		nn_json_add_count(json, "total_bytes", e->suggestions[i].total);
+		if (e->suggestions[i].device)
+			nn_json_add_count(json, "device_bytes", e->suggestions[i].device);
 		nn_text_add(json, "}");
 	}
 	nn_text_add(json, "]");

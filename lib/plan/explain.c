@@ -84,8 +84,7 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch),
 		     e->largest_batch ? "; a larger --batch is trained in pieces" : "");
 	for (size_t i = 0; i < e->n_suggestions; i++)
-		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data,
-			     e->suggestions[i].total);
+		nn_suggest_line(text, &e->suggestions[i]);
 	if (!fit->fits && e->n_suggestions < NN_SUGGESTIONS)
 		nn_text_addf(text, "%s\n", nn_suggest_few(e->n_suggestions));
 }

@@ -20,6 +20,15 @@ static bool hopeless(const struct nn_fit *fit)
 	return fit->parameters > limit || fit->optimizer > limit - fit->parameters;
 }
 
+/* Of the memory that does not suffice: on the device, where that is it. */
+static bool takes_less(const struct nn_plan *plan, const struct nn_fit *fit,
+		       const struct nn_fit *than)
+{
+	return than->device > than->device_limit
+		       ? fit->device < than->device
+		       : nn_fit_need(plan, fit) < nn_fit_need(plan, than);
+}
+
 /*
  * Fewer rows at once take less, but for sums that wait: more spans leave more of them. So the least
  * is sought, not the last.
@@ -49,8 +58,7 @@ static int choose_rows(const struct nn_plan *plan, struct nn_fit *fit, struct nn
 		micro = micro / 2 < fit->least ? fit->least : micro / 2;
 		if (nn_fit_plan(plan, micro, &smaller, err) < 0)
 			return -1;
-		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit) ||
-		    smaller.device < fit->device)
+		if (smaller.fits || takes_less(plan, &smaller, fit))
 			*fit = smaller;
 	}
 	return 0;

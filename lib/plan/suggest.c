@@ -147,7 +147,7 @@ static void take(struct search *s, const struct levels *l)
 	v.task.logs = s->plan->task->logs;
 	if (nn_fit_plan(&v.plan, v.plan.fit.micro, &fit, NULL) < 0)
 		fit = v.plan.fit;
-	*to = (struct nn_suggestion){ .total = nn_fit_need(s->plan, &fit) };
+	*to = (struct nn_suggestion){ .total = nn_fit_need(s->plan, &fit), .device = fit.device };
 	nn_suggest_command(&to->command, s->command, v.instead, v.n);
 	s->taken[s->n++] = *l;
 }
@@ -211,6 +211,14 @@ size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 	return s.n;
 }
 
+void nn_suggest_line(struct nn_text *text, const struct nn_suggestion *s)
+{
+	nn_text_addf(text, "%s   # %zu", s->command.data, s->total);
+	if (s->device)
+		nn_text_addf(text, ", %zu on the device", s->device);
+	nn_text_add(text, "\n");
+}
+
 void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *command,
 		      struct nn_text *text)
 {
@@ -218,7 +226,7 @@ void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *comma
 	size_t n = nn_suggest(plan, command, found);
 
 	for (size_t i = 0; i < n; i++) {
-		nn_text_addf(text, "%s   # %zu\n", found[i].command.data, found[i].total);
+		nn_suggest_line(text, &found[i]);
 		nn_text_free(&found[i].command);
 	}
 	if (n < NN_SUGGESTIONS)

@@ -16,7 +16,7 @@
 
 struct nn_suggestion {
 	struct nn_text command; /* begins with nn-train, quoted for the shell */
-	size_t total;           /* its planned peak in bytes */
+	size_t total, device;   /* its planned peak in bytes; on a device's own memory; 0: none */
 };
 
 /* The command line that a plan is made for. */
@@ -33,10 +33,9 @@ struct nn_command {
  */
 size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 		  struct nn_suggestion found[NN_SUGGESTIONS]);
-/*
- * The same as lines `COMMAND   # BYTES` added to text, and a line that says so where they are
- * fewer.
- */
+/* A line `COMMAND   # BYTES` or `COMMAND   # BYTES, BYTES on the device`. */
+void nn_suggest_line(struct nn_text *text, const struct nn_suggestion *suggestion);
+/* The same as such lines added to text, and a line that says so where they are fewer. */
 void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *command,
 		      struct nn_text *text);
 /* What to say where only n were found. */

@@ -85,7 +85,7 @@ setup() {
 
 @test "cuda: memory that others take between the plan and the start is status 4 and one line with what fits" {
   export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
-  wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --leaves=1 --valid=0.2 --device=cuda some.csv)
+  wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --epochs=1 --leaves=1 --valid=0.2 --device=cuda some.csv)
   plan() { nn-train --explain=json "${wide[@]}" "$@" | jq .memory.device; }
   all=$(plan)
   few=$(plan --micro-batch=8)
@@ -103,4 +103,22 @@ setup() {
   }
   refused $((room - (all + few) / 2)) '--micro-batch=* fits'
   refused $((room - few / 4)) 'no --micro-batch fits'
+}
+
+@test "cuda: a plan too large for the device is status 4 with command lines that fit, and their bytes there" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --epochs=1 --valid=0.2 --device=cuda some.csv)
+  needs=$(nn-train --explain=json "${wide[@]}" | jq .memory.device) # fewer rows at once leave more sums to wait
+  export NN_CUDA_ROOM=$((needs - 50000 + (3 * 8 << 20)))
+  nn-train --explain=json "${wide[@]}" >plan.json
+  jq -e '.fits == false and (.suggestions | length) == 3' plan.json
+  jq -e '.memory.device_limit as $room | all(.suggestions[]; .device_bytes <= $room)' plan.json
+  run -4 --separate-stderr nn-train "${wide[@]}" -o no.st
+  [[ ${stderr_lines[0]} == "nn-train: training needs $needs bytes on the device even with --micro-batch="*", it has $((needs - 50000))" ]]
+  [ "${#stderr_lines[@]}" = 4 ]
+  [[ ${stderr_lines[1]} == *"nn-train "*" some.csv   # "*", "*" on the device" ]]
+  line=${stderr_lines[1]#*note: }
+  NN_CUDA_ROOM=$((NN_CUDA_ROOM + 65536))        # plans are right to 1 %
+  eval "${line%%  #*} -q -o fits.st"
+  [ -s fits.st ]
 }
