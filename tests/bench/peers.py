@@ -12,7 +12,8 @@ import sys
 import time
 
 os.environ.pop("OPENBLAS_CORETYPE", None)       # a comparison is fair against its best kernels
-mode, net, batch, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+mode, net, batch, threads = (sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])) if __name__ == "__main__" \
+    else ("", "", 0, 1)         # gpu.py sets them
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = str(threads)
 seconds = float(os.environ.get("NN_BENCH_SECONDS", "1.5"))
@@ -260,5 +261,5 @@ def attempt(module, *calls):
 if mode == "step":
     attempt("torch", torch_steps)
     attempt("numpy", numpy_steps)
-else:
+elif mode == "predict":
     attempt("torch", torch_predict, onnx_predict)

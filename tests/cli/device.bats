@@ -9,6 +9,7 @@ setup_file() {
   make_words 90 >words.csv
   make_prices 90 >prices.csv
   zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 401 >pixels.csv
   awk 'BEGIN { print "shop,item,price"; for (i = 0; i < 120; i++) printf "s%d,i%d,%.3f\n", i * 7 % 5, i * i % 11, sin(i) }' >shops.csv
   printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=16' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' \
     'two: add from=skip+inner' 'relu' 'maxpool2d 2' 'flatten' 'dropout 0.2' 'dense ?' >conv.nn
@@ -50,6 +51,22 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
     both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --optimizer=$optimizer "$data/digits.csv"
   done
   both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --micro-batch=16 -t 2 "$data/digits.csv"
+}
+
+@test "device: many classes, long chains and whole tiles make the CPU's model" {
+  awk 'BEGIN {
+    print "a,b,c,kind"
+    for (i = 0; i < 700; i++) printf "%.3f,%.3f,%.3f,%d\n", sin(i), cos(i * i), sin(i * 3), i * i % 41
+  }' >many.csv
+  for precision in f32 f64; do
+    both -q -m 'dense 64, relu, dense ?' --target=kind --loss=cross-entropy --epochs=2 -b 192 --precision=$precision many.csv
+    both -q -m 'dense 20, dense ?' --target=kind --loss=cross-entropy --epochs=2 -b 64 --ignore=4 --class-weight=balanced \
+      --precision=$precision many.csv
+    both -q -m 'dense 256, relu, dense 256, relu, dense ?' --target=kind --loss=cross-entropy --steps=3 -b 512 --leaves=2 \
+      --precision=$precision many.csv
+    both -q -m 'input 1x8x8, conv2d 16 3x3 pad=1, relu, conv2d 32 3x3, relu, conv2d 16 3x3 groups=2 stride=2, flatten, dense ?' --target=digit \
+      --loss=cross-entropy --steps=3 -b 160 --leaves=1 --precision=$precision "$data/pixels.csv"
+  done
 }
 
 @test "device: tables of embeddings make the CPU's model with every optimizer" {

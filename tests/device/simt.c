@@ -9,4 +9,5 @@
 #include "device/cuda/tiles-large.cu"
 #include "device/cuda/tiny.cu"
 #include "device/cuda/update.cu"
+#include "device/cuda/weights.cu"
 #include "device/cuda/windows.cu"

@@ -1,4 +1,5 @@
 /* Losses, optimizers, sums and counts of the device. */
+#include "device/cpu/sum.h"
 #include "device/cuda/launch.h"
 
 #define NN_BLOCK 4096 /* numbers of a block of nn_sum */
@@ -20,7 +21,11 @@ static void loss(const struct nn_loss_call *call)
 	a.now = call->now;
 	a.row_loss = call->row_loss;
 	a.dlogits = call->dlogits;
-	NN_ASK(call->queue, loss, a);
+	if (call->classes && call->dlogits && a.positions == 1 && a.columns > NN_SUM_LANES &&
+	    a.columns <= NN_BLOCK)
+		nn_cuda_launch(call->queue, &NN_SIMT(wide_loss), (a.n + 15) / 16, &a);
+	else
+		NN_ASK(call->queue, loss, a);
 }
 
 static void count(const struct nn_count_call *call)
@@ -86,7 +91,8 @@ static void sum_of(struct nn_queue *queue, const void *values, const size_t *row
 	a.result = result;
 	nn_cuda_launch(queue, &NN_SIMT(sum_blocks),
 		       blocks ? (blocks + NN_AT_ONCE - 1) / NN_AT_ONCE : 1, &a);
-	nn_cuda_launch(queue, &NN_SIMT(sum_tree), 1, &a);
+	if (blocks > 1)
+		nn_cuda_launch(queue, &NN_SIMT(sum_tree), 1, &a);
 }
 
 static void sum(struct nn_queue *queue, const void *values, size_t n, double *result)

@@ -13,7 +13,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/panels.h \
-	lib/device/cuda/phase.h lib/device/cuda/tile.h \
+	lib/device/cuda/phase.h lib/device/cuda/taps.h \
 	lib/device/cuda/product.c \
 	lib/device/cuda/product.h \
 	lib/device/cuda/recurrent.c \
@@ -35,6 +35,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/tiles-large.cu \
 	lib/device/cuda/tiny.cu \
 	lib/device/cuda/update.cu \
+	lib/device/cuda/weights.cu \
 	lib/device/cuda/windows.cu
 NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1
 EXTRA_DIST += $(NN_CUDA_CU)

@@ -31,6 +31,12 @@ NN_INLINE struct column column_of(const real *w, size_t g, size_t o, size_t n, s
 	return c;
 }
 
+/* Do rows of `row` reals begin where NN_COPY_WIDE may read? */
+NN_INLINE bool is_wide(const real *p, size_t row)
+{
+	return ((uintptr_t)p | row * sizeof(real)) % 16 == 0;
+}
+
 NN_INLINE real tail(const struct nn_product_args *a, real v, size_t o, size_t at)
 {
 	if (a->bias)

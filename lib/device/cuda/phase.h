@@ -16,6 +16,7 @@
 #include "device/cuda/kernels.h"
 
 #define NN_MAP_THREADS 256
+#define NN_WIDE (16 / sizeof(real))
 
 struct nn_spot {
 	size_t block;
@@ -29,6 +30,7 @@ struct nn_spot {
  */
 #ifdef __CUDACC__
 
+#define NN_AHEAD _Pragma("unroll 8") /* of a loop whose loads may run ahead */
 #define NN_RUN(name) NN_CAT(nn_run_##name, NN_SUFFIX_T)
 
 #define NN_MAP(name, args_t) \
@@ -66,7 +68,8 @@ struct nn_spot {
 
 /*
  * NN_COPY(to, from): a number into shared memory, which is there after the phase in which NN_COPIED
- * was said; the thread does other things meanwhile, where the device can.
+ * was said; the thread does other things meanwhile, where the device can. NN_COPY_WIDE: NN_WIDE
+ * numbers, 16 bytes, aligned to as many.
  */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 #define NN_COPY(to, from) \
@@ -74,19 +77,27 @@ struct nn_spot {
 		     : \
 		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
 		       "l"(__cvta_generic_to_global(from)), "n"(sizeof(real)))
+#define NN_COPY_WIDE(to, from) \
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" \
+		     : \
+		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
+		       "l"(__cvta_generic_to_global(from)))
 #define NN_COPIED() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
 #define NN_COPY(to, from) (*(to) = *(from))
+#define NN_COPY_WIDE(to, from) (*(float4 *)(to) = *(const float4 *)(from))
 #define NN_COPIED() (void)0
 #endif
 
 #else
 
+#define NN_AHEAD
+
 /* Nothing is there before NN_COPIED. */
 static _Thread_local struct {
 	real *to;
 	const real *from;
-} nn_copies[64];
+} nn_copies[256];
 static _Thread_local size_t nn_n_copies;
 
 static inline void nn_copy(real *to, const real *from)
@@ -98,6 +109,14 @@ static inline void nn_copy(real *to, const real *from)
 	nn_copies[nn_n_copies++].from = from;
 }
 
+static inline void nn_copy_wide(real *to, const real *from)
+{
+	if (((uintptr_t)to | (uintptr_t)from) % 16)
+		abort(); /* a device would trap */
+	for (size_t i = 0; i < NN_WIDE; i++)
+		nn_copy(to + i, from + i);
+}
+
 static inline void nn_copied(void)
 {
 	for (size_t i = 0; i < nn_n_copies; i++)
@@ -105,6 +124,7 @@ static inline void nn_copied(void)
 	nn_n_copies = 0;
 }
 #define NN_COPY(to, from) nn_copy(to, from)
+#define NN_COPY_WIDE(to, from) nn_copy_wide(to, from)
 #define NN_COPIED() nn_copied()
 
 extern bool nn_cuda_backwards; /* threads of a phase */

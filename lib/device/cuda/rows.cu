@@ -39,6 +39,120 @@ NN_MAP(loss, struct nn_loss_args)
 	row_loss(&call, i);
 }
 
+/*
+ * Cross-entropy of many classes: NN_SUM_LANES threads a row, each with a lane of its nn_sum. The
+ * bytes are row_loss's.
+ */
+#define NN_WIDE_LOSS_ROWS 16
+#define NN_WIDE_LOSS_THREADS (NN_WIDE_LOSS_ROWS * NN_SUM_LANES)
+
+struct wide_loss {
+	real value[NN_WIDE_LOSS_ROWS][NN_SUM_LANES], chosen[NN_WIDE_LOSS_ROWS],
+		factor[NN_WIDE_LOSS_ROWS];
+};
+
+/* The logits of a thread's row; NULL: it has none, or its target is masked. */
+struct wide_row {
+	const real *x;
+	real *d;
+	size_t i;
+	int32_t truth;
+	real weight;
+};
+
+NN_INLINE void find_largest(const struct nn_loss_args *a, struct nn_spot p, struct wide_loss *s,
+			    struct wide_row *r)
+{
+	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
+	real most = -(real)__builtin_inff();
+	r->i = p.block * NN_WIDE_LOSS_ROWS + row;
+	r->x = NULL;
+	if (r->i >= a->n)
+		return;
+	r->d = a->dlogits + r->i * a->columns;
+	r->truth = a->classes[r->i];
+	if (r->truth < 0) {
+		for (size_t k = lane; k < a->columns; k += NN_SUM_LANES)
+			r->d[k] = 0;
+		return;
+	}
+	r->x = a->logits + r->i * a->columns;
+	r->weight = a->class_weights ? a->class_weights[r->truth] : 1;
+	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES)
+		most = v_max(r->x[k], most);
+	s->value[row][lane] = most;
+	if (lane == 0)
+		s->chosen[row] = r->x[r->truth];
+}
+
+NN_INLINE void merge_largest(const struct nn_loss_args *a, struct nn_spot p, struct wide_loss *s,
+			     struct wide_row *r)
+{
+	unsigned row = p.thread / NN_SUM_LANES;
+	(void)a;
+	if (!r->x || p.thread % NN_SUM_LANES)
+		return;
+	for (unsigned i = 1; i < NN_SUM_LANES; i++)
+		s->value[row][0] = v_max(s->value[row][i], s->value[row][0]);
+	s->factor[row] = s->value[row][0];
+}
+
+NN_INLINE void sum_exp(const struct nn_loss_args *a, struct nn_spot p, struct wide_loss *s,
+		       struct wide_row *r)
+{
+	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
+	real sum = 0;
+	if (!r->x)
+		return;
+	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES) {
+		real e = v_exp_negative(v_sub(r->x[k], s->factor[row]));
+		r->d[k] = e;
+		sum = v_add(sum, e);
+	}
+	s->value[row][lane] = sum;
+}
+
+NN_INLINE void put_loss(const struct nn_loss_args *a, struct nn_spot p, struct wide_loss *s,
+			struct wide_row *r)
+{
+	unsigned row = p.thread / NN_SUM_LANES;
+	const real weight = r->i < a->n && a->row_weights ? a->row_weights[r->i] : 1;
+	const real scale = a->now ? (real)a->now->scale : 1;
+	real *t = s->value[row], loss = 0;
+	if (r->i >= a->n || p.thread % NN_SUM_LANES)
+		return;
+	if (r->x) {
+		for (unsigned w = 1; w < NN_SUM_LANES; w *= 2)
+			for (unsigned i = 0; i < NN_SUM_LANES; i += 2 * w)
+				t[i] = v_add(t[i], t[i + w]);
+		loss = r->weight * (v_log_one(t[0]) - (s->chosen[row] - s->factor[row]));
+		s->chosen[row] = scale * weight * r->weight;
+		s->factor[row] = s->chosen[row] / t[0];
+	}
+	a->row_loss[r->i] = weight * (loss + 0); /* as the sum over one position is */
+}
+
+NN_INLINE void put_gradient(const struct nn_loss_args *a, struct nn_spot p, struct wide_loss *s,
+			    struct wide_row *r)
+{
+	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
+	if (!r->x)
+		return;
+	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES) {
+		real d = v_mul(r->d[k], s->factor[row]);
+		r->d[k] = (size_t)r->truth == k ? d - s->chosen[row] : d;
+	}
+}
+
+NN_SCRIPT(wide_loss, struct nn_loss_args, struct wide_loss, struct wide_row, NN_WIDE_LOSS_THREADS)
+{
+	NN_PHASE(find_largest);
+	NN_PHASE(merge_largest);
+	NN_PHASE(sum_exp);
+	NN_PHASE(put_loss);
+	NN_PHASE(put_gradient);
+}
+
 /* ---- layernorm ---- */
 
 struct centered {
@@ -124,14 +238,50 @@ NN_MAP(layernorm_weights, struct nn_layernorm_args)
 
 struct counts {
 	double value[NN_COUNT_THREADS], all[NN_COUNT_THREADS];
+	real most[NN_COUNT_THREADS];
+	uint32_t best[NN_COUNT_THREADS];
 };
 
-NN_INLINE size_t largest(const real *x, size_t n)
+/* Threads that look for the largest of a position's logits. */
+NN_INLINE unsigned lookers(const struct nn_count_call *c)
 {
+	return c->classes && c->columns > 64 ? 16 : 1;
+}
+
+/* The first of the largest among each looker's logits; a NaN is larger than nothing. */
+NN_INLINE void look(const struct nn_count_args *a, struct nn_spot p, struct counts *s, char *r,
+		    size_t at)
+{
+	const struct nn_count_call *c = &a->call;
+	const unsigned n = lookers(c), lane = p.thread % n;
+	const size_t i = at + p.thread / n;
+	const real *x = (const real *)c->logits + i * c->columns;
+	real most = -(real)__builtin_inff();
 	size_t best = 0;
-	for (size_t c = 1; c < n; c++)
-		if (x[c] > x[best])
-			best = c;
+	(void)r;
+	if (!c->classes || i >= a->n || c->classes[i] < 0)
+		return;
+	if (lane == 0)
+		most = x[0];
+	NN_AHEAD
+	for (size_t k = lane; k < c->columns; k += n) {
+		real value = x[k]; /* all of them may be asked for before the first is there */
+		best = value > most ? k : best;
+		most = value > most ? value : most;
+	}
+	s->most[p.thread] = most;
+	s->best[p.thread] = (uint32_t)best;
+}
+
+NN_INLINE size_t largest(const struct counts *s, unsigned from, unsigned n)
+{
+	size_t best = s->best[from];
+	real most = s->most[from];
+	for (unsigned i = from + 1; i < from + n; i++)
+		if (s->most[i] > most || (s->most[i] == most && s->best[i] < best)) {
+			most = s->most[i];
+			best = s->best[i];
+		}
 	return best;
 }
 
@@ -142,19 +292,18 @@ NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct cou
 	const struct nn_count_call *c = &a->call;
 	const real *x = (const real *)c->logits, *y = (const real *)c->numbers,
 		   *weights = (const real *)c->row_weights;
+	const unsigned n = lookers(c);
 	size_t i = at + p.thread, q = c->classes ? i : i / c->columns;
 	double weight;
 	(void)r;
-	if (i >= a->n)
+	if (i >= a->n || p.thread >= NN_COUNT_THREADS / n)
 		return;
 	weight = weights ? (double)weights[q / c->positions] : 1;
 	if (c->classes) {
 		int32_t truth = c->classes[i];
 		s->all[p.thread] = truth >= 0 ? weight : 0;
 		s->value[p.thread] =
-			truth >= 0 && largest(x + i * c->columns, c->columns) == (size_t)truth
-				? weight
-				: 0;
+			truth >= 0 && largest(s, p.thread * n, n) == (size_t)truth ? weight : 0;
 	} else {
 		double off = ((double)x[i] - (double)y[i]) * (c->sd ? c->sd[i % c->columns] : 1);
 		s->value[p.thread] = weight * (off * off);
@@ -166,7 +315,7 @@ NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct cou
 NN_INLINE void add_up(const struct nn_count_args *a, struct nn_spot p, struct counts *s, char *r,
 		      size_t at)
 {
-	size_t n = a->n - at < NN_COUNT_THREADS ? a->n - at : NN_COUNT_THREADS;
+	size_t most = NN_COUNT_THREADS / lookers(&a->call), n = a->n - at < most ? a->n - at : most;
 	double *counts = a->call.counts;
 	int which = a->call.classes ? NN_COUNT_HITS : NN_COUNT_SQUARES;
 	double value = counts[which], all = counts[NN_COUNT_ALL];
@@ -183,7 +332,8 @@ NN_INLINE void add_up(const struct nn_count_args *a, struct nn_spot p, struct co
 
 NN_SCRIPT(count, struct nn_count_args, struct counts, char, NN_COUNT_THREADS)
 {
-	for (size_t at = 0; at < a->n; at += NN_COUNT_THREADS) {
+	for (size_t at = 0; at < a->n; at += NN_COUNT_THREADS / lookers(&a->call)) {
+		NN_PHASE(look, at);
 		NN_PHASE(weigh, at);
 		NN_PHASE(add_up, at);
 	}

@@ -8,7 +8,7 @@
 #ifndef NN_DEVICE_CUDA_TILE_H
 #define NN_DEVICE_CUDA_TILE_H
 
-#include "device/cuda/panels.h"
+#include "device/cuda/taps.h"
 
 #define NN_TILE_THREADS 256
 #define NN_ACROSS 16                               /* threads of a tile's row */
@@ -16,64 +16,42 @@
 
 enum tiled { TILED_FORWARD, TILED_INPUT, TILED_WEIGHTS };
 
-/* An output or input pixel: its row of samples, and where its tap 0 is. */
-struct pixel {
-	uint32_t row;
-	int h, w;
+/* A step of a convolution's chain. */
+struct tap {
+	int kh, kw;
+	uint32_t channel;
 };
+
+/* Of a chain's step d; towards the input taps descend, of weights it is the element. */
+NN_INLINE struct tap tap_of(enum tiled what, const struct nn_conv *c, size_t d)
+{
+	uint32_t size = (uint32_t)(what == TILED_INPUT ? c->cout : c->cin), n = (uint32_t)d / size,
+		 width = (uint32_t)c->w.n;
+	struct tap t;
+	t.channel = (uint32_t)d - n * size;
+	if (what == TILED_INPUT)
+		n = (uint32_t)c->h.n * width - 1 - n;
+	t.kh = (int)(n / width);
+	t.kw = (int)(n - (uint32_t)t.kh * width);
+	return t;
+}
+
+/* Are n steps that begin at a multiple of n of one tap? */
+NN_INLINE bool is_together(enum tiled what, const struct nn_conv *c, unsigned n)
+{
+	return (uint32_t)(what == TILED_INPUT ? c->cout : c->cin) % n == 0;
+}
 
 /* Where a block's tile begins; its group and leaf. */
 struct corner {
 	size_t m, n, group, leaf;
 };
 
-/* Pixel q of images of height x width pixels. */
-NN_INLINE struct pixel pixel_of(size_t q, long height, long width)
-{
-	uint32_t place = (uint32_t)q, line = place / (uint32_t)width, row = line / (uint32_t)height;
-	struct pixel p;
-	p.row = row;
-	p.h = (int)(line - row * (uint32_t)height);
-	p.w = (int)(place - line * (uint32_t)width);
-	return p;
-}
-
-/* Where x has tap (kh, kw) of output pixel p, channels from `in` on; NULL: outside. */
-NN_INLINE const real *x_at(const struct nn_conv *c, const real *x, struct pixel p, int kh, int kw,
-			   size_t in)
-{
-	int h = p.h * (int)c->h.stride + kh * (int)c->h.dilation - (int)c->h.pad,
-	    w = p.w * (int)c->w.stride + kw * (int)c->w.dilation - (int)c->w.pad;
-	if (h < 0 || h >= c->h.in || w < 0 || w >= c->w.in)
-		return NULL;
-	return x + ((size_t)p.row * (size_t)c->h.in + (size_t)h) * c->x_row +
-	       (size_t)w * c->x_pixel + in;
-}
-
-/* Where dy has the output pixel that reads input pixel p by tap (kh, kw); NULL: there is none. */
-NN_INLINE const real *dy_at(const struct nn_conv *c, const real *dy, struct pixel p, int kh, int kw,
-			    size_t out)
-{
-	int h = p.h + (int)c->h.pad - kh * (int)c->h.dilation,
-	    w = p.w + (int)c->w.pad - kw * (int)c->w.dilation;
-	if (h < 0 || w < 0)
-		return NULL;
-	if (c->h.stride > 1 || c->w.stride > 1) {
-		if (h % (int)c->h.stride || w % (int)c->w.stride)
-			return NULL;
-		h /= (int)c->h.stride;
-		w /= (int)c->w.stride;
-	}
-	if (h >= c->h.out || w >= c->w.out)
-		return NULL;
-	return dy + ((size_t)p.row * (size_t)c->h.out + (size_t)h) * c->y_row +
-	       (size_t)w * c->y_pixel + out;
-}
-
 #endif
 
 #define NN_SIZED(name) NN_CAT(NN_CAT(name, _), NN_TILE)
 #define NN_LOADS (NN_TILE * NN_DEPTH / NN_TILE_THREADS)
+#define NN_WIDE_LOADS (NN_LOADS / NN_WIDE > 0 ? NN_LOADS / NN_WIDE : 1)
 #define NN_SIZED_SCRIPT(...) NN_SCRIPT(__VA_ARGS__)
 /* Element j of thread t's of a row: four neighbours, and four more half a tile on. */
 #define NN_PLACE(t, j) ((size_t)(j) / 4 * (NN_ACROSS * 4) + (size_t)(t)*4 + (size_t)(j) % 4)
@@ -88,6 +66,9 @@ struct NN_SIZED(sums) {
 	real sum[NN_EACH_WAY][NN_EACH_WAY];
 	struct corner corner;
 	struct pixel pixel[NN_LOADS];
+	struct tap tap;    /* weights: of the thread's elements */
+	const real *a, *b; /* whole tiles: the thread's first elements of step 0 */
+	bool whole;
 #if NN_TILE == 64
 	real stack[NN_TILE_LEVELS][NN_EACH_WAY]
 		  [NN_EACH_WAY]; /* finished subtrees of leaves, by level */
@@ -104,6 +85,78 @@ NN_INLINE struct corner NN_SIZED(corner)(const struct nn_tile_args *a, struct nn
 	return c;
 }
 
+/*
+ * A tile that is there as a whole has its elements a fixed way apart: where the thread's first ones
+ * are. What lies along the tile comes NN_WIDE at a time, what lies along the chain one by one.
+ */
+NN_INLINE void NN_SIZED(begin_whole)(const struct nn_tile_args *a, struct nn_spot p,
+				     struct NN_SIZED(sums) * r, enum tiled what)
+{
+	const struct nn_conv *c = &a->p.c;
+	const struct corner at = r->corner;
+	const unsigned along = p.thread % NN_DEPTH, over = p.thread / NN_DEPTH,
+		       wide = p.thread % (NN_TILE / NN_WIDE) * NN_WIDE,
+		       step = p.thread / (NN_TILE / NN_WIDE);
+	struct column w;
+	r->whole = (what == TILED_WEIGHTS ? is_wide(a->p.x, c->x_row) && is_wide(a->p.dy, c->y_row)
+		    : what == TILED_FORWARD ? is_wide(a->p.w, 0)
+					    : true) &&
+		   at.m + NN_TILE <= a->m &&
+		   at.n + NN_TILE <= (what == TILED_WEIGHTS ? c->cout : a->n);
+	if (what == TILED_WEIGHTS) {
+		r->a = a->p.x + step * c->x_row + at.m + wide;
+		r->b = a->p.dy + step * c->y_row + at.n + wide;
+	} else if (what == TILED_INPUT) {
+		r->a = a->p.dy + (at.m + over) * c->y_row + along;
+	} else {
+		w = column_of(a->p.w, 0, at.n + wide, c->cout, c->cin);
+		r->a = a->p.x + (at.m + over) * c->x_row + along;
+		r->b = w.w + step * w.step;
+	}
+}
+
+/* Steps d to d + NN_DEPTH of a whole tile are asked for. */
+NN_INLINE void NN_SIZED(load_whole)(const struct nn_tile_args *a, struct nn_spot p,
+				    struct NN_SIZED(tile) * s, const struct NN_SIZED(sums) * r,
+				    enum tiled what, size_t d, unsigned to)
+{
+	const struct nn_conv *c = &a->p.c;
+	const unsigned along = p.thread % NN_DEPTH, over = p.thread / NN_DEPTH,
+		       wide = p.thread % (NN_TILE / NN_WIDE) * NN_WIDE,
+		       step = p.thread / (NN_TILE / NN_WIDE), lines = NN_TILE_THREADS / NN_DEPTH,
+		       steps = NN_TILE_THREADS / (NN_TILE / NN_WIDE);
+	if (what == TILED_WEIGHTS) {
+		const real *x = r->a + d * c->x_row, *dy = r->b + d * c->y_row;
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_WIDE_LOADS; j++) {
+			if (step + j * steps >= NN_DEPTH)
+				break;
+			NN_COPY_WIDE(&s->a[to][step + j * steps][wide], x + j * steps * c->x_row);
+			NN_COPY_WIDE(&s->b[to][step + j * steps][wide], dy + j * steps * c->y_row);
+		}
+		return;
+	}
+	const size_t row = what == TILED_INPUT ? c->y_row : c->x_row;
+	NN_UNROLL
+	for (unsigned j = 0; j < NN_LOADS; j++)
+		NN_COPY(&s->a[to][along][over + j * lines], r->a + d + j * lines * row);
+	if (what == TILED_INPUT) {
+		const size_t width = width_at(c->cout, d), panel = d / NN_PANEL * NN_PANEL;
+		const real *w = a->p.w + panel * c->cin + (d - panel) +
+				(r->corner.n + over) * width + along;
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_LOADS; j++)
+			NN_COPY(&s->b[to][along][over + j * lines], w + j * lines * width);
+	} else {
+		const size_t width = width_at(c->cout, r->corner.n + wide);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_WIDE_LOADS; j++)
+			if (step + j * steps < NN_DEPTH)
+				NN_COPY_WIDE(&s->b[to][step + j * steps][wide],
+					     r->b + (d + j * steps) * width);
+	}
+}
+
 /* Zeros, or what a leaf's first piece left; and the pixels that this thread reads again and again.
  */
 NN_INLINE void NN_SIZED(begin)(const struct nn_tile_args *a, struct nn_spot p,
@@ -113,6 +166,8 @@ NN_INLINE void NN_SIZED(begin)(const struct nn_tile_args *a, struct nn_spot p,
 	const struct nn_conv *c = &a->p.c;
 	(void)s;
 	r->corner = NN_SIZED(corner)(a, p);
+	if (image && what == TILED_WEIGHTS)
+		r->tap = tap_of(what, c, r->corner.m + p.thread % NN_TILE);
 	NN_UNROLL
 	for (unsigned j = 0; image && j < NN_LOADS; j++) {
 		unsigned i = p.thread + j * NN_TILE_THREADS;
@@ -121,6 +176,8 @@ NN_INLINE void NN_SIZED(begin)(const struct nn_tile_args *a, struct nn_spot p,
 		else if (what == TILED_INPUT)
 			r->pixel[j] = pixel_of(r->corner.m + i / NN_DEPTH, c->h.in, c->w.in);
 	}
+	if (!image)
+		NN_SIZED(begin_whole)(a, p, r, what);
 }
 
 NN_INLINE void NN_SIZED(clear)(const struct nn_tile_args *a, struct nn_spot p,
@@ -137,36 +194,24 @@ NN_INLINE void NN_SIZED(clear)(const struct nn_tile_args *a, struct nn_spot p,
 	}
 }
 
-/* Step d of element m's chain (load j of the thread) of an image; NULL: it has no such step. */
+/* Element m's step of this tap (load j of the thread) of an image; NULL: it has no such step. */
 NN_INLINE const real *NN_SIZED(image)(enum tiled what, const struct nn_tile_args *a,
-				      const struct NN_SIZED(sums) * r, unsigned j, size_t m,
+				      const struct NN_SIZED(sums) * r, unsigned j, struct tap t,
 				      size_t d)
 {
 	const struct nn_conv *c = &a->p.c;
 	size_t group = r->corner.group;
-	uint32_t step = (uint32_t)(what == TILED_WEIGHTS ? m : d),
-		 size = (uint32_t)(what == TILED_INPUT ? c->cout : c->cin), tap = step / size,
-		 width = (uint32_t)c->w.n;
-	int kh, kw;
-	step -= tap * size;
-	if (what == TILED_INPUT) /* taps descend */
-		tap = (uint32_t)c->h.n * width - 1 - tap;
-	kh = (int)(tap / width);
-	kw = (int)(tap - (uint32_t)kh * width);
 	if (what == TILED_INPUT)
-		return dy_at(c, a->p.dy, r->pixel[j], kh, kw, group * c->cout + step);
+		return dy_at(c, a->p.dy, r->pixel[j], t.kh, t.kw, group * c->cout + t.channel);
 	return x_at(c, a->p.x,
-		    what == TILED_FORWARD ? r->pixel[j] : pixel_of(d, c->h.out, c->w.out), kh, kw,
-		    group * c->cin + step);
+		    what == TILED_FORWARD ? r->pixel[j] : pixel_of(d, c->h.out, c->w.out), t.kh,
+		    t.kw, group * c->cin + t.channel);
 }
 
 /* Step d of element m's, n's chain: of x and w; dy and w; x and dy. */
-NN_INLINE const real *NN_SIZED(factor_a)(enum tiled what, bool image, const struct nn_tile_args *a,
-					 const struct NN_SIZED(sums) * r, unsigned j, size_t m,
+NN_INLINE const real *NN_SIZED(factor_a)(enum tiled what, const struct nn_tile_args *a, size_t m,
 					 size_t d)
 {
-	if (image)
-		return NN_SIZED(image)(what, a, r, j, m, d);
 	return what == TILED_FORWARD ? a->p.x + m * a->p.c.x_row + d
 	       : what == TILED_INPUT ? a->p.dy + m * a->p.c.y_row + d
 				     : a->p.x + d * a->p.c.x_row + m;
@@ -202,6 +247,14 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 {
 	const struct corner c = r->corner;
 	const unsigned to = turn % 2;
+	const bool together = what != TILED_WEIGHTS && is_together(what, &a->p.c, NN_DEPTH);
+	struct tap first = r->tap;
+	if (image && together)
+		first = tap_of(what, &a->p.c, d);
+	if (!image && r->whole && d + NN_DEPTH <= end) {
+		NN_SIZED(load_whole)(a, p, s, r, what, d, to);
+		return;
+	}
 	NN_UNROLL
 	for (unsigned j = 0; j < NN_LOADS; j++) {
 		unsigned i = p.thread + j * NN_TILE_THREADS, along = i % NN_DEPTH,
@@ -209,7 +262,17 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 		unsigned k = what == TILED_WEIGHTS ? step : along,
 			 m = what == TILED_WEIGHTS ? at : over;
 		if (d + k < end && c.m + m < a->m) {
-			const real *x = NN_SIZED(factor_a)(what, image, a, r, j, c.m + m, d + k);
+			const real *x;
+			if (image) {
+				struct tap t = first;
+				if (together)
+					t.channel += k;
+				else if (what != TILED_WEIGHTS)
+					t = tap_of(what, &a->p.c, d + k);
+				x = NN_SIZED(image)(what, a, r, j, t, d + k);
+			} else {
+				x = NN_SIZED(factor_a)(what, a, c.m + m, d + k);
+			}
 			if (image) {
 				s->there[to][k][m] = x != NULL;
 				if (!x)
@@ -231,13 +294,24 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 	}
 }
 
+/* Which of a thread's elements have step d: a bit for each. */
+NN_INLINE unsigned NN_SIZED(there)(struct nn_spot p, const struct NN_SIZED(tile) * s, unsigned from,
+				   unsigned d)
+{
+	unsigned there = 0;
+	NN_UNROLL
+	for (int i = 0; i < NN_EACH_WAY; i++)
+		there |= (unsigned)s->there[from][d][NN_PLACE(p.thread / NN_ACROSS, i)] << i;
+	return there;
+}
+
 NN_INLINE void NN_SIZED(step)(struct nn_spot p, const struct NN_SIZED(tile) * s,
-			      struct NN_SIZED(sums) * r, unsigned from, unsigned d, bool holes)
+			      struct NN_SIZED(sums) * r, unsigned from, unsigned d, unsigned there)
 {
 	const unsigned down = p.thread / NN_ACROSS, across = p.thread % NN_ACROSS;
 	NN_UNROLL
 	for (int i = 0; i < NN_EACH_WAY; i++) {
-		if (holes && !s->there[from][d][NN_PLACE(down, i)])
+		if (!(there >> i & 1))
 			continue;
 		NN_UNROLL
 		for (int j = 0; j < NN_EACH_WAY; j++)
@@ -254,16 +328,22 @@ NN_INLINE void NN_SIZED(add)(const struct nn_tile_args *a, struct nn_spot p,
 	const unsigned from = turn % 2;
 	if (d + NN_DEPTH < end)
 		NN_SIZED(load)(a, p, s, r, what, image, d + NN_DEPTH, end, turn + 1);
-	if (image && s->hole[turn % 3]) {
+	if (image && s->hole[turn % 3] && what != TILED_WEIGHTS &&
+	    is_together(what, &a->p.c, NN_DEPTH)) {
+		const unsigned there = NN_SIZED(there)(p, s, from, 0);
+		NN_UNROLL
+		for (unsigned k = 0; k < NN_DEPTH; k++)
+			NN_SIZED(step)(p, s, r, from, k, there);
+	} else if (image && s->hole[turn % 3]) {
 		for (unsigned k = 0; k < NN_DEPTH && d + k < end; k++)
-			NN_SIZED(step)(p, s, r, from, k, true);
+			NN_SIZED(step)(p, s, r, from, k, NN_SIZED(there)(p, s, from, k));
 	} else if (d + NN_DEPTH <= end) {
 		NN_UNROLL
 		for (unsigned k = 0; k < NN_DEPTH; k++)
-			NN_SIZED(step)(p, s, r, from, k, false);
+			NN_SIZED(step)(p, s, r, from, k, ~0u);
 	} else {
 		for (unsigned k = 0; d + k < end; k++)
-			NN_SIZED(step)(p, s, r, from, k, false);
+			NN_SIZED(step)(p, s, r, from, k, ~0u);
 	}
 	if (image && p.thread == 0) /* whoever reads it has done so, whoever sets it comes later */
 		s->hole[(turn + 2) % 3] = 0;
@@ -427,6 +507,7 @@ NN_TILED_LEAVES(tile_image_leaves, true)
 
 #undef NN_SIZED
 #undef NN_LOADS
+#undef NN_WIDE_LOADS
 #undef NN_SIZED_SCRIPT
 #undef NN_PLACE
 #undef NN_EACH_SUM

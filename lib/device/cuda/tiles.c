@@ -60,6 +60,28 @@ bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, 
 	       (!image && ask_tiny(queue, &t, input));
 }
 
+/* A chain for each thread of blocks of 8 x 16, of a leaf. */
+static bool ask_few(struct nn_queue *queue, const struct nn_tile_args *t, bool image)
+{
+	size_t apart = t->apart ? t->leaf.n : 1;
+
+	if (t->leaf.n > apart)
+		return false;
+	nn_cuda_launch(queue, image ? &NN_SIMT(few_image_weights) : &NN_SIMT(few_weights),
+		       parts_of(t->m, 8) * parts_of(t->n, 16) * t->p.c.groups * apart, t);
+	return true;
+}
+
+bool NN_CUDA(bias_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
+{
+	size_t apart = a->apart ? a->leaf.n : 1;
+
+	if (a->leaf.n > apart)
+		return false;
+	nn_cuda_launch(queue, &NN_SIMT(few_biases), parts_of(a->size, 32) * apart, a);
+	return true;
+}
+
 bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
 {
 	/* those of one leaf a block; those of all have no registers to be large */
@@ -71,6 +93,7 @@ bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_a
 	const bool all = !a->apart && a->leaf.n > 1;
 	const struct nn_conv *c = &a->c;
 	NN_ARGS(struct nn_tile_args, t);
+	bool image;
 
 	if (a->depthwise || (all && a->leaf.n > NN_TILE_LEAVES))
 		return false;
@@ -85,5 +108,7 @@ bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_a
 	t.rest = a->rest;
 	t.size = a->size;
 	t.leaf = a->leaf;
-	return ask_tiles(queue, kernels[all][!NN_CUDA(is_matrix)(c)], &t, a->apart ? a->leaf.n : 1);
+	image = !NN_CUDA(is_matrix)(c);
+	return ask_tiles(queue, kernels[all][image], &t, a->apart ? a->leaf.n : 1) ||
+	       ask_few(queue, &t, image);
 }

@@ -6,11 +6,13 @@
 
 #define NN_TINY_ROWS 8
 #define NN_TINY_CHANNELS 16
-#define NN_TINY_DEPTH 64
+#define NN_TINY_DEPTH (512 / sizeof(real))
 #define NN_TINY_THREADS (NN_TINY_ROWS * NN_TINY_CHANNELS)
 
+/* w: forward [step][channel], as in a panel; towards the input [channel][step]. */
 struct tiny {
-	real x[2][NN_TINY_ROWS][NN_TINY_DEPTH + 4], w[2][NN_TINY_CHANNELS][NN_TINY_DEPTH + 4];
+	real x[2][NN_TINY_ROWS][NN_TINY_DEPTH + NN_WIDE],
+		w[2][NN_TINY_CHANNELS * (NN_TINY_DEPTH + NN_WIDE)];
 };
 
 struct tiny_sum {
@@ -18,18 +20,61 @@ struct tiny_sum {
 	real sum;
 };
 
+/* The place of channel n's step k in s->w. */
+NN_INLINE unsigned tiny_at(bool input, unsigned n, unsigned k)
+{
+	return input ? n * (unsigned)(NN_TINY_DEPTH + NN_WIDE) + k : k * NN_TINY_CHANNELS + n;
+}
+
+/* As many steps of rows, from d on, as a turn has: NN_WIDE at a time. */
+NN_INLINE void load_rows(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s, size_t m,
+			 const real *from, size_t row, size_t d, unsigned to)
+{
+	const unsigned across = NN_TINY_DEPTH / NN_WIDE;
+	NN_UNROLL
+	for (unsigned i = p.thread; i < NN_TINY_ROWS * across; i += NN_TINY_THREADS)
+		if (m + i / across < a->m)
+			NN_COPY_WIDE(&s->x[to][i / across][i % across * NN_WIDE],
+				     from + (m + i / across) * row + d + i % across * NN_WIDE);
+}
+
+/* As many steps of a panel's channels. */
+NN_INLINE void load_panel(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s, size_t n,
+			  size_t d, unsigned to)
+{
+	const struct nn_conv *c = &a->p.c;
+	const unsigned across = NN_TINY_CHANNELS / NN_WIDE;
+	const size_t at = p.thread % across * NN_WIDE;
+	const struct column w = column_of(a->p.w, 0, n + at, c->cout, c->cin);
+	if (n + at >= lanes_of(c->cout))
+		return;
+	NN_UNROLL
+	for (unsigned k = p.thread / across; k < NN_TINY_DEPTH; k += NN_TINY_THREADS / across)
+		NN_COPY_WIDE(&s->w[to][tiny_at(false, (unsigned)at, k)], w.w + (d + k) * w.step);
+}
+
 /* Steps of the chain from d on, below the last. */
 NN_INLINE void load_tiny(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s,
 			 struct tiny_sum *r, bool input, size_t d, unsigned turn)
 {
 	const struct nn_conv *c = &a->p.c;
 	const unsigned to = turn % 2;
-	for (unsigned i = p.thread; i < NN_TINY_ROWS * NN_TINY_DEPTH; i += NN_TINY_THREADS) {
-		unsigned row = i / NN_TINY_DEPTH, k = i % NN_TINY_DEPTH;
-		size_t m = r->m + row;
-		if (m < a->m && d + k < a->depth)
-			NN_COPY(&s->x[to][row][k], input ? a->p.dy + m * c->y_row + d + k
-							 : a->p.x + m * c->x_row + d + k);
+	const real *rows = input ? a->p.dy : a->p.x;
+	const size_t row = input ? c->y_row : c->x_row;
+	const bool whole = d + NN_TINY_DEPTH <= a->depth;
+	if (whole && is_wide(rows, row))
+		load_rows(a, p, s, r->m, rows, row, d, to);
+	else
+		for (unsigned i = p.thread; i < NN_TINY_ROWS * NN_TINY_DEPTH;
+		     i += NN_TINY_THREADS) {
+			unsigned k = i % NN_TINY_DEPTH;
+			size_t m = r->m + i / NN_TINY_DEPTH;
+			if (m < a->m && d + k < a->depth)
+				NN_COPY(&s->x[to][i / NN_TINY_DEPTH][k], rows + m * row + d + k);
+		}
+	if (!input && whole && is_wide(a->p.w, 0)) {
+		load_panel(a, p, s, r->n, d, to);
+		return;
 	}
 	for (unsigned i = p.thread; i < NN_TINY_CHANNELS * NN_TINY_DEPTH; i += NN_TINY_THREADS) {
 		unsigned at = input ? i / NN_TINY_DEPTH : i % NN_TINY_CHANNELS,
@@ -38,7 +83,8 @@ NN_INLINE void load_tiny(const struct nn_tile_args *a, struct nn_spot p, struct 
 		if (n < a->n && d + k < a->depth) {
 			struct column column =
 				column_of(a->p.w, 0, input ? d + k : n, c->cout, c->cin);
-			NN_COPY(&s->w[to][at][k], column.w + (input ? n : d + k) * column.step);
+			NN_COPY(&s->w[to][tiny_at(input, at, k)],
+				column.w + (input ? n : d + k) * column.step);
 		}
 	}
 }
@@ -57,17 +103,17 @@ NN_INLINE void begin_tiny(const struct nn_tile_args *a, struct nn_spot p, struct
 NN_INLINE void add_tiny(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s,
 			struct tiny_sum *r, bool input, size_t d, unsigned turn)
 {
-	const real *x = s->x[turn % 2][p.thread / NN_TINY_CHANNELS],
-		   *w = s->w[turn % 2][p.thread % NN_TINY_CHANNELS];
+	const unsigned n = p.thread % NN_TINY_CHANNELS;
+	const real *x = s->x[turn % 2][p.thread / NN_TINY_CHANNELS], *w = s->w[turn % 2];
 	if (d + NN_TINY_DEPTH < a->depth)
 		load_tiny(a, p, s, r, input, d + NN_TINY_DEPTH, turn + 1);
 	if (d + NN_TINY_DEPTH <= a->depth) {
 		NN_UNROLL
 		for (unsigned k = 0; k < NN_TINY_DEPTH; k++)
-			r->sum = r_fma(x[k], w[k], r->sum);
+			r->sum = r_fma(x[k], w[tiny_at(input, n, k)], r->sum);
 	} else {
 		for (unsigned k = 0; d + k < a->depth; k++)
-			r->sum = r_fma(x[k], w[k], r->sum);
+			r->sum = r_fma(x[k], w[tiny_at(input, n, k)], r->sum);
 	}
 	NN_COPIED();
 }

@@ -126,6 +126,9 @@ NN_INLINE void sum_put(const struct nn_sum_args *a, struct nn_spot p, struct cha
 	if (p.thread % NN_SUM_LANES == 0 &&
 	    (block == 0 || block * NN_SUM_BLOCK < numbers_of(a)))
 		a->partial[block] = s->value[p.thread];
+	if (p.block == 0 &&
+	    p.thread == 0) /* sum_tree adds the other blocks, if there may be some */
+		*a->result = (double)s->value[0];
 }
 
 NN_SCRIPT(sum_blocks, struct nn_sum_args, struct chains, char, NN_SUM_THREADS)

@@ -1,7 +1,7 @@
 /* Gradients of weights and biases: leaves side by side where weights are few, and their tree. */
 #include "device/cuda/product.h"
 
-#define NN_FEW 131072 /* weights whose leaves are computed side by side */
+#define NN_FEW 262144 /* weights whose leaves are computed side by side */
 
 static void add_leaves(struct nn_queue *queue, const struct nn_weights_args *a)
 {
@@ -40,9 +40,9 @@ static void gradient(const struct nn_call *call, int param, struct nn_weights_ar
 	a->dw = call->dw[param];
 	a->rest = (real *)(void *)*room;
 	*room += NN_CUDA(leaves_bytes)(a->size, call->n_leaves);
-	if (bias)
+	if (bias && !NN_CUDA(bias_in_tiles)(queue, a))
 		NN_ASK(queue, product_bias, *a);
-	else if (!NN_CUDA(weights_in_tiles)(queue, a))
+	else if (!bias && !NN_CUDA(weights_in_tiles)(queue, a))
 		NN_ASK(queue, product_weights, *a);
 	add_leaves(queue, a);
 }

@@ -1,0 +1,56 @@
+/* On the device: the pixels of images, and what a tap of a convolution reads of them. */
+#ifndef NN_DEVICE_CUDA_TAPS_H
+#define NN_DEVICE_CUDA_TAPS_H
+
+#include "device/cuda/panels.h"
+
+/* An output or input pixel: its row of samples, and where its tap 0 is. */
+struct pixel {
+	uint32_t row;
+	int h, w;
+};
+
+/* Pixel q of images of height x width pixels. */
+NN_INLINE struct pixel pixel_of(size_t q, long height, long width)
+{
+	uint32_t place = (uint32_t)q, line = place / (uint32_t)width, row = line / (uint32_t)height;
+	struct pixel p;
+	p.row = row;
+	p.h = (int)(line - row * (uint32_t)height);
+	p.w = (int)(place - line * (uint32_t)width);
+	return p;
+}
+
+/* Where x has tap (kh, kw) of output pixel p, channels from `in` on; NULL: outside. */
+NN_INLINE const real *x_at(const struct nn_conv *c, const real *x, struct pixel p, int kh, int kw,
+			   size_t in)
+{
+	int h = p.h * (int)c->h.stride + kh * (int)c->h.dilation - (int)c->h.pad,
+	    w = p.w * (int)c->w.stride + kw * (int)c->w.dilation - (int)c->w.pad;
+	if (h < 0 || h >= c->h.in || w < 0 || w >= c->w.in)
+		return NULL;
+	return x + ((size_t)p.row * (size_t)c->h.in + (size_t)h) * c->x_row +
+	       (size_t)w * c->x_pixel + in;
+}
+
+/* Where dy has the output pixel that reads input pixel p by tap (kh, kw); NULL: there is none. */
+NN_INLINE const real *dy_at(const struct nn_conv *c, const real *dy, struct pixel p, int kh, int kw,
+			    size_t out)
+{
+	int h = p.h + (int)c->h.pad - kh * (int)c->h.dilation,
+	    w = p.w + (int)c->w.pad - kw * (int)c->w.dilation;
+	if (h < 0 || w < 0)
+		return NULL;
+	if (c->h.stride > 1 || c->w.stride > 1) {
+		if (h % (int)c->h.stride || w % (int)c->w.stride)
+			return NULL;
+		h /= (int)c->h.stride;
+		w /= (int)c->w.stride;
+	}
+	if (h >= c->h.out || w >= c->w.out)
+		return NULL;
+	return dy + ((size_t)p.row * (size_t)c->h.out + (size_t)h) * c->y_row +
+	       (size_t)w * c->y_pixel + out;
+}
+
+#endif
