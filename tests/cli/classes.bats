@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-train --classes: labels known beforehand, of every kind of data; what does not fit is named.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -131,7 +132,7 @@ PYTHON
 @test "classes: folds, tries, an ignored label; a resumed run has the same list" {
   train -o m --target=kind --classes=names --ignore=y text.csv
   [ "$(labels m)" = "['x', 'z']" ]
-  for i in 1 2 3; do tail -n +2 text.csv; done | cat <(head -n 1 text.csv) - >more.csv
+  for _ in 1 2 3; do tail -n +2 text.csv; done | cat <(head -n 1 text.csv) - >more.csv
   train --folds=2 --target=kind --classes=names more.csv >folds
   cp names other
   train -o m --target=kind --classes=names --checkpoint=state text.csv

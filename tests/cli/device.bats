@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A device with memory of its own (tests/device/apart.c): the CPU's bytes from nn-train, nn-predict and their files.
-# shellcheck disable=SC2154,SC2086
+# shellcheck disable=SC2154,SC2086,SC2206
 bats_require_minimum_version 1.5.0
 
 setup_file() {
