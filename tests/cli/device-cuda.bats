@@ -107,7 +107,7 @@ setup() {
 
 @test "cuda: a plan too large for the device is status 4 with command lines that fit, and their bytes there" {
   export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
-  wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --epochs=1 --valid=0.2 --device=cuda some.csv)
+  wide=(-m 'dense 600, relu, dense 600, relu, dense ?' --target=kind -b 96 --epochs=1 --valid=0.2 --device=cuda some.csv)
   needs=$(nn-train --explain=json "${wide[@]}" | jq .memory.device) # fewer rows at once leave more sums to wait
   export NN_CUDA_ROOM=$((needs - 50000 + (3 * 8 << 20)))
   nn-train --explain=json "${wide[@]}" >plan.json
