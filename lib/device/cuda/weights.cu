@@ -27,7 +27,7 @@ NN_INLINE void load_channels(const real *dy, size_t pixel, size_t n, unsigned ac
 	if (d + NN_FEW_DEPTH <= end && n >= across && is_wide(dy, pixel)) {
 		const unsigned wide = across / NN_WIDE, at = thread % wide * NN_WIDE;
 		const real *from = dy + d * pixel + at;
-		NN_UNROLL
+		NN_AHEAD
 		for (unsigned k = thread / wide; k < NN_FEW_DEPTH; k += NN_FEW_THREADS / wide)
 			NN_COPY_WIDE(to + k * across + at, from + k * pixel);
 		return;
@@ -45,7 +45,7 @@ NN_INLINE void load_few(const struct nn_tile_args *a, struct nn_spot p, struct f
 	const unsigned to = turn % 2, row = p.thread % NN_FEW_ROWS;
 	const size_t m = r->m + row, tap = image ? m / c->cin : 0;
 	const int kh = (int)(tap / (size_t)c->w.n), kw = (int)(tap % (size_t)c->w.n);
-	NN_UNROLL
+	NN_AHEAD
 	for (unsigned k = p.thread / NN_FEW_ROWS; k < NN_FEW_DEPTH;
 	     k += NN_FEW_THREADS / NN_FEW_ROWS) {
 		const real *x = a->p.x + (d + k) * c->x_row + m;
