@@ -151,7 +151,7 @@ def peers(server):
 def run_peers():
     """ratio: nn-serve's requests a second over the peer's, turns beside each other, the middle one."""
     model("net.st", *NETS[0][1:])
-    print(f"{'peer':14} {'body':7} {'clients':>7} {'requests/s':>10} {'nn-serve':>10} {'ratio':>6} {'p99 us':>8} {'nn-serve':>8}")
+    print(f"{'peer':14} {'body':7} {'clients':>7} {'requests/s':>10} {'nn-serve':>10} {'ratio':>6} {'p50 us':>8} {'nn-serve':>8} {'p99 us':>8} {'nn-serve':>8}")
     with Server("net.st") as server:
         for name, command in peers(server):
             with Server(command=command) as peer:
@@ -159,9 +159,9 @@ def run_peers():
                     for clients in (1, 8, 32):
                         rows = [(load(s, "--model=net", f"--body={body}", f"--connections={clients}")) for _ in range(TRIES) for s in (peer, server)]
                         rates = [[r["samples_per_s"] for r in rows[i::2]] for i in (0, 1)]
-                        late = [sorted((r["p99_s"] or float("nan")) * 1e6 for r in rows[i::2])[TRIES // 2] for i in (0, 1)]
+                        late = [sorted((r[p] or float("nan")) * 1e6 for r in rows[i::2])[TRIES // 2] for p in ("p50_s", "p99_s") for i in (0, 1)]
                         ratio = sorted(b / a for a, b in zip(*rates))[TRIES // 2]
-                        print(f"{name:14} {body:7} {clients:7} {max(rates[0]):10.0f} {max(rates[1]):10.0f} {ratio:6.2f} {late[0]:8.0f} {late[1]:8.0f}", flush=True)
+                        print(f"{name:14} {body:7} {clients:7} {max(rates[0]):10.0f} {max(rates[1]):10.0f} {ratio:6.2f} " + " ".join(f"{s:8.0f}" for s in late), flush=True)
 
 
 def run_load():

@@ -41,6 +41,32 @@ a, b = ([struct.pack("<f", float(w)) for w in open(f).read().split()] for f in s
 sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
 }
 
+# traced: strace counts the system calls of all threads of the server from now on, into calls
+traced() {
+  strace -f -qq -c -o calls -p "$server" 3>&- &
+  tracer=$!
+  local i
+  for ((i = 0; i < 1000; i++)); do
+    grep -qs '^TracerPid:.0$' /proc/"$server"/task/*/status || return 0
+    kill -0 "$tracer" 2>/dev/null || return 1
+    sleep 0.02
+  done
+  return 1
+}
+
+@test "serve: a lone client's request takes three system calls: wait, receive, send" {
+  command -v strace >/dev/null || skip "strace is not installed"
+  strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
+  serve plain.st
+  traced || skip "strace may not attach here"
+  echo '{"instances":[[0.5,1,2,3]]}' >body
+  [ "$(curl -sS -m 60 -d @body -o answer -w '%{http_code}\n' "$url/v1/models/plain:null:predict?n=[1-200]" | uniq -c)" = "    200 200" ]
+  kill -INT "$tracer"
+  wait "$tracer" || true
+  awk '$NF ~ /^(epoll_p?wait|recvfrom|recv|sendmsg|sendto|send|write)$/ { n += $4 } END { print n; exit !(n >= 600 && n < 700) }' calls || { cat calls; return 1; }
+  stop
+}
+
 @test "serve: the address stands alone on stdout, health and models answer there" {
   serve digits.st words.st
   [ "$(cat out)" = "$url" ]

@@ -232,6 +232,12 @@ static enum MHD_Result take(struct nn_http_request *request, const char *data, s
 	return MHD_YES;
 }
 
+/* Nobody else can be part of the loop's round: libmicrohttpd sends what is answered at once. */
+static bool is_alone(const struct nn_http_loop *loop)
+{
+	return atomic_load_explicit(&loop->load, memory_order_relaxed) == 1;
+}
+
 /* All of it is there: the handler's turn. */
 static enum MHD_Result hand_over(struct nn_http_request *request)
 {
@@ -244,6 +250,8 @@ static enum MHD_Result hand_over(struct nn_http_request *request)
 	exchange->read = nn_now_s();
 	request->link->phase = NN_HTTP_ANSWER;
 	http->setup.handle(http->setup.arg, exchange);
+	if (is_alone(loop))
+		http->setup.round(http->setup.arg, loop->number);
 	if (atomic_load_explicit(&request->owner, memory_order_acquire) == NN_HTTP_ANSWERED)
 		return nn_http_reply(request) ? MHD_YES : MHD_NO;
 	request->next = loop->fresh;
