@@ -329,7 +329,7 @@ bench-pictures: all
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/augment tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
 tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
-CHECK_TESTS += tests/lib/data tests/lib/augment tests/cli/augment.bats tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/pictures.bats tests/cli/pictures-out.bats tests/cli/json-lines.bats tests/cli/libsvm.bats tests/cli/classes.bats tests/cli/tables.bats tests/cli/text.bats
+CHECK_TESTS += tests/lib/data tests/lib/augment tests/cli/augment.bats tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/pictures.bats tests/cli/pictures-out.bats tests/cli/json-lines.bats tests/cli/limits.bats tests/cli/libsvm.bats tests/cli/classes.bats tests/cli/tables.bats tests/cli/text.bats
 VALGRIND_TESTS += tests/lib/data tests/lib/augment tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source
 
 # rows of different length, beside PyTorch's packed sequences

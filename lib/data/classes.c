@@ -25,7 +25,8 @@ int nn_classes_check(const char *value, struct nn_error *err)
 	uint64_t n;
 
 	if (is_count(value, &n) && (n < 1 || n > MOST_CLASSES))
-		return nn_fail(err, NN_EUSAGE, "expected 1 to %zu classes", MOST_CLASSES);
+		return nn_fail(err, NN_EUSAGE, "expected 1 to %zu classes (a fixed limit)",
+			       MOST_CLASSES);
 	if (nn_is_stdin(value))
 		return nn_fail(err, NN_EUSAGE, "expected the name of a file, or a number");
 	return 0;
@@ -51,7 +52,8 @@ static int check_line(const struct nn_csv *csv, const struct nn_record *r, uint6
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": empty line, expected a label",
 			       name, line);
 	if (line > MOST_CLASSES)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %zu labels", name, line,
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ": more than %zu labels (a fixed limit)", name, line,
 			       MOST_CLASSES);
 	if (memchr(r->text, '\0', r->length))
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text",
@@ -187,8 +189,7 @@ void nn_classes_hash(const struct nn_words *words, struct nn_sha256 *hash)
 {
 	for (size_t i = 0; i < nn_words_count(words); i++) {
 		int64_t value = nn_words_integers(words) ? nn_words_integer(words, (int32_t)i) : 0;
-		const char *text =
-			nn_words_integers(words) ? "" : nn_words_text(words, (int32_t)i);
+		const char *text = nn_words_integers(words) ? "" : nn_words_text(words, (int32_t)i);
 
 		nn_sha256_add(hash, &value, sizeof value);
 		nn_sha256_add(hash, text, strlen(text) + 1);

@@ -57,7 +57,8 @@ static int xz_failed(const struct xz *x, lzma_ret status, struct nn_error *err)
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
 	case LZMA_MEMLIMIT_ERROR:
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: the xz data want %llu MiB of memory, expected at most %llu",
+			       "%s: the xz data want %llu MiB of memory, expected at most %llu (a "
+			       "fixed limit)",
 			       name, (unsigned long long)(lzma_memusage(&x->z) >> 20),
 			       (unsigned long long)(MOST_MEMORY >> 20));
 	case LZMA_OPTIONS_ERROR:

@@ -47,11 +47,12 @@ static int check_size(const char *text, size_t n, struct nn_error *err)
 		else if (c == ',' || c == ':')
 			values++;
 		if (depth > MAX_DEPTH)
-			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %d deep",
+			return nn_fail(err, NN_EFORMAT,
+				       "JSON is nested more than %d deep (a fixed limit)",
 				       MAX_DEPTH);
 		if (values > MAX_VALUES)
-			return nn_fail(err, NN_EFORMAT, "JSON has more than %zu values",
-				       MAX_VALUES);
+			return nn_fail(err, NN_EFORMAT,
+				       "JSON has more than %zu values (a fixed limit)", MAX_VALUES);
 	}
 	return 0;
 }

@@ -144,7 +144,8 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 		if (!nn_parse_u64(digits, (size_t)(p->at - digits), &dim) || dim > SIZE_MAX / 2)
 			return nn_fail(err, NN_EFORMAT, "dimension %d is above 2^63", s->rank + 1);
 		if (s->rank == NN_MAX_RANK)
-			return nn_fail(err, NN_EFORMAT, "found more than %d dimensions",
+			return nn_fail(err, NN_EFORMAT,
+				       "found more than %d dimensions (a fixed limit)",
 				       NN_MAX_RANK);
 		s->dim[s->rank] = dim;
 		comma = take(p, ',');
@@ -225,9 +226,10 @@ static int read_preamble(struct nn_input *input, size_t *n, struct nn_error *err
 	if (wide)
 		*n |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
 	if (*n > MAX_HEADER)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: an .npy header of %zu bytes, expected at most %d",
-			       nn_input_name(input), *n, MAX_HEADER);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: an .npy header of %zu bytes, expected at most %d (a fixed limit)",
+			nn_input_name(input), *n, MAX_HEADER);
 	nn_input_take(input, wide ? 12 : 10);
 	return 0;
 }

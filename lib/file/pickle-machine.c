@@ -17,7 +17,8 @@ int nn_pickle_grow(struct nn_pickle_machine *m, void *list, uint32_t n, uint32_t
 	if (n < *room)
 		return 0;
 	if (n >= NN_PICKLE_MOST)
-		return nn_pickle_fail(m, "has more values than a state_dict needs");
+		return nn_pickle_fail(
+			m, "has more values than a state_dict needs (4194304, a fixed limit)");
 	grown = nn_realloc(*place, *room * size, more * size, m->err);
 	if (!grown)
 		return -1;

@@ -21,7 +21,8 @@ static int open_array(struct nn_pull *p, struct nesting *n)
 	if (n->known && n->level == n->dims->rank)
 		return nn_pull_fail(p, "found an array, expected a value as before");
 	if (n->level == NN_PULL_RANK)
-		return nn_pull_fail(p, "found more than %d dimensions", NN_PULL_RANK);
+		return nn_pull_fail(p, "found more than %d dimensions (a fixed limit)",
+				    NN_PULL_RANK);
 	if (n->level > 0)
 		n->counts[n->level - 1]++;
 	n->counts[n->level++] = 0;

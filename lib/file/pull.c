@@ -35,6 +35,7 @@ void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_dep
 	p->keys = NULL;
 	p->depth = 0;
 	p->max_depth = max_depth;
+	p->depth_said = "a fixed limit";
 	p->state = VALUE;
 	p->words = words;
 }
@@ -144,7 +145,7 @@ void nn_pull_pass(struct nn_pull *p, const char *end)
 
 static enum nn_pull_kind too_many_keys(struct nn_pull *p)
 {
-	nn_pull_fail(p, "found more than %zu keys in objects that are open",
+	nn_pull_fail(p, "found more than %zu keys in objects that are open (a fixed limit)",
 		     nn_pull_keys_most(p->keys));
 	return NN_PULL_BAD;
 }
@@ -173,8 +174,8 @@ static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
 	uint64_t bit = UINT64_C(1) << (p->depth % 64), *word = &p->objects[p->depth / 64];
 
 	if (p->depth == p->max_depth) {
-		nn_pull_fail(p, "found more than %u levels of arrays and objects (--max-depth)",
-			     p->max_depth);
+		nn_pull_fail(p, "found more than %u levels of arrays and objects (%s)",
+			     p->max_depth, p->depth_said);
 		return NN_PULL_BAD;
 	}
 	if (object && p->keys && !nn_pull_keys_open(p->keys))

@@ -45,6 +45,7 @@ struct nn_pull {
 	struct nn_error *err;
 	struct nn_pull_keys *keys; /* or NULL */
 	unsigned depth, max_depth;
+	const char *depth_said; /* after max_depth in messages: an option, or "a fixed limit" */
 	unsigned char state;
 	bool words;
 	uint64_t objects[NN_PULL_DEPTH / 64]; /* a bit per open level: an object, not an array */

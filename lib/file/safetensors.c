@@ -78,7 +78,8 @@ static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor,
 	if (nn_json_type(value) != NN_JSON_ARRAY)
 		return nn_fail(err, NN_EFORMAT, "shape is missing or no array");
 	if (n > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "found %zu dimensions, expected at most %d", n,
+		return nn_fail(err, NN_EFORMAT,
+			       "found %zu dimensions, expected at most %d (a fixed limit)", n,
 			       NN_MAX_RANK);
 	tensor->shape.rank = (int)n;
 	for (size_t i = 0; i < n; i++) {
@@ -314,8 +315,9 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_st_part 
 			       got);
 	if (n > MAX_HEADER)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: a header of %" PRIu64 " bytes, expected at most %d", name, n,
-			       MAX_HEADER);
+			       "%s: a header of %" PRIu64
+			       " bytes, expected at most %d (a fixed limit)",
+			       name, n, MAX_HEADER);
 	nn_input_take(input, 8);
 	if (nn_input_load(input, &header, 0, n, "the header", err) < 0)
 		goto out;

@@ -112,7 +112,8 @@ int nn_byte_source_read(struct nn_byte_source *s, void *bytes, size_t room, size
 		return -1;
 	s->unpacked += *got;
 	if (s->unpacked > FREE_BYTES && s->unpacked / NN_ARCHIVE_RATIO > s->packed)
-		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %d times its size",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: decompresses to more than %d times its size (a fixed limit)",
 			       s->name, NN_ARCHIVE_RATIO);
 	return 0;
 }

@@ -181,7 +181,7 @@ static int take_view(const struct reader *r, const struct nn_pickle_value *args,
 	    sizes->n != strides->n)
 		return fail(r, "its place in the storage is not three lists of numbers");
 	if (sizes->n > NN_MAX_RANK)
-		return fail(r, "has more than 8 dimensions");
+		return fail(r, "has more than 8 dimensions (a fixed limit)");
 	view->shape.rank = (int)sizes->n;
 	for (uint32_t d = 0; d < sizes->n; d++)
 		if (!take_size(nn_pickle_at(&r->pickle, sizes, d), &view->shape.dim[d]) ||
@@ -236,7 +236,9 @@ static int take_values(struct reader *r, const struct nn_torch_view *view,
 	if (bytes == 0 || (nn_torch_contiguous(view) && (uintptr_t)at % size == 0 && !r->swap))
 		return 0;
 	if (bytes > r->most - r->copied)
-		return fail(r, "its views hold far more values than the file");
+		return fail(
+			r,
+			"its views hold more than 16 times the bytes of the file (a fixed limit)");
 	r->copied += bytes;
 	if (nn_block_reserve(block, bytes, r->err) < 0)
 		return nn_fail_at(r->err, "%s", r->file);
@@ -376,7 +378,8 @@ int nn_torch_read(struct nn_st *st, const struct nn_zip_member *members, size_t 
 	qsort(r.members, n, sizeof *r.members, by_name);
 	data = find(&r, "data.pkl", "", 0);
 	if (data->size > MOST_PICKLE)
-		nn_fail(err, NN_EFORMAT, "%s: its data.pkl has %zu bytes, at most %zu are read",
+		nn_fail(err, NN_EFORMAT,
+			"%s: its data.pkl has %zu bytes, expected at most %zu (a fixed limit)",
 			file, data->size, MOST_PICKLE);
 	else if (check_member(&r, data) == 0 && take_order(&r) == 0) {
 		if (nn_pickle_read(&r.pickle, data->data, data->size, names, err) < 0)

@@ -91,10 +91,11 @@ int nn_net_print(struct nn_net *net, struct nn_error *err)
 			return -1;
 		nn_text_add(text, "\n");
 		if (text->length > MAX_TEXT)
-			return nn_text_fail(
-				net->place, 0, net->code, err,
-				"the text is longer than %zu bytes when repeats are written out",
-				MAX_TEXT);
+			return nn_text_fail(net->place, 0, net->code, err,
+					    "the text is longer than %zu bytes when repeats are "
+					    "written out (a fixed "
+					    "limit)",
+					    MAX_TEXT);
 	}
 	return text->failed ? nn_fail(err, NN_ENOMEM, "out of memory for the canonical text") : 0;
 }

@@ -104,7 +104,8 @@ int nn_input_cross(const struct nn_net *net, struct nn_statement *statement,
 	while (next_part(&rest, ',', &part)) {
 		if (statement->n_crosses == MAX_CROSSES)
 			return nn_statement_fail(net, statement, err,
-						 "cross= has more than %d crosses", MAX_CROSSES);
+						 "cross= has more than %d crosses (a fixed limit)",
+						 MAX_CROSSES);
 		statement->crosses[statement->n_crosses] = take_cross(net, statement, &part, err);
 		if (!statement->crosses[statement->n_crosses++])
 			return -1;

@@ -143,7 +143,8 @@ static int connect(struct expansion *x, struct nn_net_entry *line, struct nn_err
 					 "no input line stands before this one");
 	net->n_links += (size_t)n;
 	if (net->n_links > NN_MAX_LINKS)
-		return nn_statement_fail(net, statement, err, "the lines have more than %d inputs",
+		return nn_statement_fail(net, statement, err,
+					 "the lines have more than %d inputs (a fixed limit)",
 					 NN_MAX_LINKS);
 	line->from = nn_alloc((size_t)n, sizeof *line->from, err);
 	if (!line->from)
@@ -171,8 +172,9 @@ static int take_line(struct expansion *x, const struct nn_statement *statement,
 	if (statement->kind == NN_STATEMENT_LAYER) {
 		line->number = x->net->n_layers++;
 		if (x->net->n_layers > NN_MAX_LINES)
-			return nn_statement_fail(x->net, statement, err,
-						 "the model has more than %d layers", NN_MAX_LINES);
+			return nn_statement_fail(
+				x->net, statement, err,
+				"the model has more than %d layers (a fixed limit)", NN_MAX_LINES);
 		if (connect(x, line, err))
 			return -1;
 	}

@@ -15,7 +15,8 @@ static int parse_from(const struct nn_net *net, struct nn_statement *statement,
 	for (const char *c = at; c < end; c++)
 		n += *c == '+';
 	if (n > NN_MAX_LINKS)
-		return nn_statement_fail(net, statement, err, "from= names more than %d lines",
+		return nn_statement_fail(net, statement, err,
+					 "from= names more than %d lines (a fixed limit)",
 					 NN_MAX_LINKS);
 	statement->from = nn_alloc(n, sizeof *statement->from, err);
 	if (!statement->from)
@@ -65,7 +66,8 @@ static int parse_list(const struct nn_net *net, struct nn_statement *statement, 
 	for (size_t i = 0; i < list->n; i++)
 		n += list->text[i] == ',';
 	if (n > MAX_COLUMNS)
-		return nn_statement_fail(net, statement, err, "%s names more than %d columns", key,
+		return nn_statement_fail(net, statement, err,
+					 "%s names more than %d columns (a fixed limit)", key,
 					 MAX_COLUMNS);
 	statement->columns = nn_alloc(n, sizeof *statement->columns, err);
 	if (!statement->columns)
@@ -134,7 +136,7 @@ static const struct common_key common_keys[] = {
 	{ "from", false, parse_from },     { "target", false, parse_target },
 	{ "weight", false, parse_weight }, { "columns", true, parse_columns },
 	{ "hash", true, nn_input_hash },   { "index", true, nn_input_index },
-	{ "cross", true, nn_input_cross },   { "max", true, nn_input_max },
+	{ "cross", true, nn_input_cross }, { "max", true, nn_input_max },
 };
 #define N_COMMON_KEYS (sizeof common_keys / sizeof common_keys[0])
 

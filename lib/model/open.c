@@ -22,7 +22,8 @@ static int read_text(struct nn_input *input, struct nn_text *text, struct nn_err
 		nn_text_add_bytes(text, (const char *)bytes, got);
 		nn_input_take(input, got);
 		if (text->length > MAX_FILE)
-			return nn_fail(err, NN_EFORMAT, "%s: a model text of more than %zu bytes",
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: a model text of more than %zu bytes (a fixed limit)",
 				       nn_input_name(input), MAX_FILE);
 	} while (got > 0);
 	return text->failed ? nn_fail(err, NN_ENOMEM, "out of memory for a model text") : 0;

@@ -283,9 +283,10 @@ static int match_braces(const struct nn_net *net, size_t *open, int *depth, stru
 
 	if (statement->kind == NN_STATEMENT_REPEAT) {
 		if (*depth == NN_MAX_DEPTH)
-			return nn_statement_fail(net, statement, err,
-						 "more than %d repeats inside each other",
-						 NN_MAX_DEPTH);
+			return nn_statement_fail(
+				net, statement, err,
+				"more than %d repeats inside each other (a fixed limit)",
+				NN_MAX_DEPTH);
 		open[(*depth)++] = last;
 	} else if (statement->kind == NN_STATEMENT_END) {
 		if (*depth == 0)

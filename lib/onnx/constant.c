@@ -37,8 +37,8 @@ static int take_shape(struct nn_onnx_constant *c, const Onnx__Tensor *t, size_t 
 {
 	if (t->n_dims > NN_MAX_RANK)
 		return nn_fail(err, NN_EFORMAT,
-			       "a tensor of %zu dimensions, at most %d are allowed", t->n_dims,
-			       NN_MAX_RANK);
+			       "a tensor of %zu dimensions, expected at most %d (a fixed limit)",
+			       t->n_dims, NN_MAX_RANK);
 	c->shape.rank = (int)t->n_dims;
 	for (size_t i = 0; i < t->n_dims; i++) {
 		if (t->dims[i] < 0)

@@ -32,7 +32,9 @@ static int vector(struct nn_onnx_constant *to, size_t n, struct nn_error *err)
 	struct nn_shape shape = nn_shape1(n);
 
 	if (n > MOST_FOLDED)
-		return nn_fail(err, NN_EFORMAT, "a list of %zu sizes", n);
+		return nn_fail(err, NN_EFORMAT,
+			       "a list of %zu sizes, expected at most %zu (a fixed limit)", n,
+			       MOST_FOLDED);
 	return nn_onnx_constant_room(to, NN_I64, &shape, err);
 }
 

@@ -225,9 +225,10 @@ static int allocate(struct nn_onnx_graph *g, struct nn_error *err)
 	for (size_t i = 0; i < graph->n_node; i++)
 		n_ids += graph->node[i]->n_input + graph->node[i]->n_output;
 	if (n_ids + graph->n_input + graph->n_output > 8 * NN_ONNX_MOST)
-		return nn_fail(err, NN_EFORMAT,
-			       "the nodes have more than %zu inputs and outputs in all",
-			       8 * NN_ONNX_MOST);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"the nodes have more than %zu inputs and outputs in all (a fixed limit)",
+			8 * NN_ONNX_MOST);
 	g->n_nodes = (int)graph->n_node;
 	g->nodes = nn_alloc(graph->n_node, sizeof *g->nodes, err);
 	g->ids = nn_alloc(n_ids, sizeof *g->ids, err);

@@ -109,7 +109,8 @@ static int grow_lines(struct nn_onnx_graph *g, struct nn_error *err)
 	if (g->n_lines < g->lines_room)
 		return 0;
 	if (g->n_lines >= NN_MAX_LINES)
-		return nn_fail(err, NN_EFORMAT, "the graph has more than %d layers", NN_MAX_LINES);
+		return nn_fail(err, NN_EFORMAT, "the graph has more than %d layers (a fixed limit)",
+			       NN_MAX_LINES);
 	lines = nn_realloc(g->lines, (size_t)g->lines_room * size, room * size, err);
 	if (!lines)
 		return -1;

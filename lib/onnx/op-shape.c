@@ -193,7 +193,9 @@ int nn_onnx_unsqueeze(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0)
 		return -1;
 	if (more > NN_MAX_RANK || x->shape.rank + (int)more > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "more than %d dimensions", NN_MAX_RANK);
+		return nn_fail(err, NN_EFORMAT,
+			       "%d dimensions, expected at most %d (a fixed limit)",
+			       x->shape.rank + (int)more, NN_MAX_RANK);
 	shape.rank = x->shape.rank + (int)more;
 	if (take_axes(g, node, shape.rank + 1, 0, &axes, &given, err) < 0)
 		return -1;

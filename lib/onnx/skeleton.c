@@ -34,7 +34,7 @@ static int damaged(const struct span *s, struct nn_error *err)
 
 static int too_many(const struct span *s, const char *what, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s: the graph has more than %zu %s",
+	return nn_fail(err, NN_EFORMAT, "%s: the graph has more than %zu %s (a fixed limit)",
 		       nn_input_name(s->input), NN_ONNX_MOST, what);
 }
 

@@ -115,9 +115,9 @@ data = bytearray(open("plain.pt", "rb").read()); data[data.index(W)] ^= 1; put("
   refused "tensor '0.weight': its storage promises 1000 values, found 6" promise.pt
   refused "tensor '0.weight': its storage data/7 is missing" missing.pt
   refused "tensor '0.weight': its place in the storage is not three lists of numbers" negative.pt
-  refused "tensor '0.weight': has more than 8 dimensions" rank.pt
+  refused "tensor '0.weight': has more than 8 dimensions (a fixed limit)" rank.pt
   refused "tensor '0.weight': lies outside its storage" huge.pt
-  refused "tensor '0.weight': its views hold far more values than the file" wide.pt
+  refused "tensor '0.weight': its views hold more than 16 times the bytes of the file (a fixed limit)" wide.pt
   refused "asks for torch.ComplexFloatStorage, and only tensors are read: torch.save(net.state_dict(), 'w.pt') writes those alone" complex.pt
   refused "its byteorder is neither little nor big" order.pt
   refused "member 'archive/data.pkl' is compressed, expected it stored as torch.save does" packed.pt

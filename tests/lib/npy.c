@@ -86,7 +86,7 @@ static void npy_errors(void)
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }\n", 8,
 		  "the header's shape is not a tuple of whole numbers");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }\n",
-		  4, "found more than 8 dimensions");
+		  4, "found more than 8 dimensions (a fixed limit)");
 	npy_fails(1,
 		  "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904, "
 		  "4611686018427387904), }\n",

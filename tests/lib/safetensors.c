@@ -59,7 +59,7 @@ static void st_errors(void)
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4,
 		 "tensor \"w\": dimension 1 is no whole number");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}",
-		 4, "tensor \"w\": found 9 dimensions, expected at most 8");
+		 4, "tensor \"w\": found 9 dimensions, expected at most 8 (a fixed limit)");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[0,9007199254740992,9007199254740992],\"data_"
 		 "offsets\":[0,0]}}",
 		 0, "tensor \"w\": the product of the dimensions overflows");
@@ -97,7 +97,7 @@ static void st_other_files(void)
 		 "empty: is empty, expected a model", "safetensors: an empty file is named");
 	put_bytes("huge", "\xff\xff\xff\xff\xff\xff\xff\xff{", 9);
 	fails_as(nn_st_read(&st, "huge", &err), &err, NN_EFORMAT,
-		 "huge: a header of 18446744073709551615 bytes, expected at most 100000000",
+		 "huge: a header of 18446744073709551615 bytes, expected at most 100000000 (a fixed limit)",
 		 "safetensors: a header's length is checked before it is read");
 	put_bytes("lies", "\0\0\0\1\0\0\0\0{", 9);
 	fails_as(nn_st_read(&st, "lies", &err), &err, NN_EFORMAT,

@@ -114,7 +114,10 @@ static int set_label(struct nn_picture_sample *s, const char *text, size_t n, st
 		return nn_fail(
 			err, NN_EFORMAT,
 			"%s: its .cls or .json has %s, expected the name or number of a class",
-			s->place, n == 0 ? "no label" : "no label of text");
+			s->place,
+			n == 0           ? "no label"
+			: n > MOST_LABEL ? "a label of over 256 bytes (a fixed limit)"
+					 : "a label with a NUL byte");
 	nn_free(s->label);
 	s->label = nn_strndup(text, n, err);
 	s->told = true;
@@ -253,7 +256,8 @@ static int next_of_picture(struct nn_sample_reader *r, struct nn_picture_sample 
 		size_t room = s->picture.n + s->picture.n / 2 + 65536;
 
 		if (s->picture.n > NN_MEMBER_MOST_BYTES)
-			return nn_fail(err, NN_EFORMAT, "%s: has over %" PRIu64 " bytes", file,
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: has over %" PRIu64 " bytes (a fixed limit)", file,
 				       NN_MEMBER_MOST_BYTES);
 		if (nn_block_reserve(&s->picture.bytes, room, err) < 0)
 			return nn_fail_at(err, "%s", file);

@@ -46,7 +46,7 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 
 static int too_long(const struct nn_csv *csv, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB",
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB (a fixed limit)",
 		       nn_input_name(csv->input), csv->line);
 }
 
@@ -354,10 +354,13 @@ static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, st
 	struct nn_field *fields;
 
 	if (field.length > NN_MAX_FIELD)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
-			       nn_input_name(csv->input), r->line, n + 1);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64
+			       ":%zu: field of %zu bytes, expected at most 1 MiB (a fixed limit)",
+			       nn_input_name(csv->input), r->line, n + 1, field.length);
 	if (n == MAX_COLUMNS)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %zu columns",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ": more than %zu columns (a fixed limit)",
 			       nn_input_name(csv->input), r->line, MAX_COLUMNS);
 	if ((n + 1) * sizeof field > csv->fields.room &&
 	    nn_block_reserve(&csv->fields, 2 * (n + 32) * sizeof field, err) < 0)

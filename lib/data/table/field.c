@@ -323,8 +323,10 @@ int nn_table_put_field(struct nn_table *t, const struct nn_record *record, size_
 	size_t n = field->length;
 
 	if (n > NN_MAX_FIELD)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
-			       nn_input_name(t->csv.input), record->line, column + 1);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64
+			       ":%zu: field of %zu bytes, expected at most 1 MiB (a fixed limit)",
+			       nn_input_name(t->csv.input), record->line, column + 1, n);
 	if ((c->hashed || c->listed) && check_category(at, text, n, err) < 0)
 		return -1;
 	if (c->hashed)

@@ -61,7 +61,7 @@ static void start(struct nn_csv *csv)
 
 static int too_long(const struct nn_csv *csv, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB",
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB (a fixed limit)",
 		       nn_input_name(csv->input), csv->line);
 }
 
@@ -251,7 +251,8 @@ static int add_columns(struct nn_table *t, const struct nn_json *object, struct 
 			return -1;
 	t->width = nn_words_count(t->names);
 	if (t->width > MOST_COLUMNS)
-		return nn_fail(err, NN_EFORMAT, "more than %zu columns", MOST_COLUMNS);
+		return nn_fail(err, NN_EFORMAT, "%zu columns, expected at most %zu (a fixed limit)",
+			       t->width, MOST_COLUMNS);
 	return 0;
 }
 

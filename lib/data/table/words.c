@@ -121,7 +121,8 @@ static int grow(struct nn_words *w, struct nn_error *err)
 static int32_t add(struct nn_words *w, struct word *wanted, const char *text, struct nn_error *err)
 {
 	if (w->n == MAX_WORDS)
-		return nn_fail(err, NN_EFORMAT, "more than %zu different values", MAX_WORDS);
+		return nn_fail(err, NN_EFORMAT, "more than %zu different values (a fixed limit)",
+			       MAX_WORDS);
 	if (w->n == w->room && grow(w, err) < 0)
 		return -1;
 	if (text) {

@@ -75,7 +75,10 @@ static int list_folder(struct nn_members *m, const char *folder, struct nn_error
 	DIR *dir;
 
 	if (snprintf(path, sizeof path, "%s/%s", root, folder) >= (int)sizeof path)
-		return nn_fail(err, NN_EFORMAT, "%s: a name in it is too long", root);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: a name in it is too long (4095 bytes with the folder, a fixed limit)",
+			root);
 	dir = opendir(path);
 	if (!dir)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);
@@ -132,7 +135,8 @@ static int load(struct nn_member *member, const char *path, int fd, struct nn_er
 	if (!S_ISREG(st.st_mode))
 		return nn_fail(err, NN_EFORMAT, "%s: is not a regular file", path);
 	if ((uint64_t)st.st_size > NN_MEMBER_MOST_BYTES)
-		return nn_fail(err, NN_EFORMAT, "%s: has %lld bytes, expected at most %llu", path,
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has %lld bytes, expected at most %llu (a fixed limit)", path,
 			       (long long)st.st_size, (unsigned long long)NN_MEMBER_MOST_BYTES);
 	member->at = nn_member_changed(&st);
 	if (nn_block_reserve(&member->bytes, (size_t)st.st_size + 1, err) < 0)
@@ -156,8 +160,10 @@ int nn_members_next_file(struct nn_members *m, struct nn_member *member, struct 
 	member->name = m->names[m->at++];
 	if (snprintf(path, sizeof path, "%s/%s", nn_input_name(m->input), member->name) >=
 	    (int)sizeof path)
-		return nn_fail(err, NN_EFORMAT, "%s: a name in it is too long",
-			       nn_input_name(m->input));
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: a name in it is too long (4095 bytes with the folder, a fixed limit)",
+			nn_input_name(m->input));
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);

@@ -122,7 +122,8 @@ static int read_extension(struct nn_members *m, int64_t size, struct nn_block *b
 {
 	if (size > MOST_EXTENSION)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: the tar has a header of %" PRId64 " bytes, expected at most %d",
+			       "%s: the tar has a header of %" PRId64
+			       " bytes, expected at most %d (a fixed limit)",
 			       nn_input_name(m->input), size, MOST_EXTENSION);
 	if (nn_input_load(m->input, block, 0, (size_t)size, "the tar", err) < 0)
 		return -1;
@@ -221,7 +222,8 @@ static int check_member(struct nn_members *m, char type, int64_t size, struct nn
 			       quoted);
 	if ((uint64_t)size > NN_MEMBER_MOST_BYTES)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: member %s has %" PRId64 " bytes, expected at most %" PRIu64,
+			       "%s: member %s has %" PRId64 " bytes, expected at most %" PRIu64
+			       " (a fixed limit)",
 			       file, quoted, size, NN_MEMBER_MOST_BYTES);
 	return 0;
 }

@@ -50,7 +50,8 @@ static void went_on(j_common_ptr jpeg)
 
 	if (r->jpeg.input_scan_number <= MOST_SCANS)
 		return;
-	nn_fail(r->err, NN_EFORMAT, "%s: has over %d scans", r->file->name, MOST_SCANS);
+	nn_fail(r->err, NN_EFORMAT, "%s: has over %d scans (a fixed limit)", r->file->name,
+		MOST_SCANS);
 	longjmp(r->out, 1);
 }
 

@@ -54,9 +54,10 @@ int nn_picture_check(const struct nn_picture_file *file, const struct nn_picture
 		return nn_fail(err, NN_EFORMAT, "%s: has no pixels", file->name);
 	if (p->width > NN_PICTURE_MOST_SIDE || p->height > NN_PICTURE_MOST_SIDE ||
 	    p->width * p->height > NN_PICTURE_MOST_PIXELS)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: is %zu pixels wide and %zu high, expected at most %d",
-			       file->name, p->width, p->height, NN_PICTURE_MOST_SIDE);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: is %zu pixels wide and %zu high, expected at most %d (a fixed limit)",
+			file->name, p->width, p->height, NN_PICTURE_MOST_SIDE);
 	return 0;
 }
 

@@ -318,5 +318,6 @@ void nn_query_deadline(struct nn_query *q, double seconds)
 void nn_query_pull(struct nn_query *q, size_t bytes, bool words)
 {
 	nn_pull_begin(&q->pull, q->exchange->body, bytes, q->protocol->max_depth, words, &q->error);
+	q->pull.depth_said = "--max-depth";
 	nn_pull_once(&q->pull, q->keys);
 }
