@@ -58,7 +58,7 @@ check-arm: all
 EXTRA_DIST += tests/arm/check tests/arm/sysroot
 # The server's threads under the thread sanitizer; what it says of processes that did not answer is in tsan/race.*.
 TSAN_TESTS = $(patsubst $(srcdir)/%.c,%,$(filter-out %-world.c,$(wildcard $(srcdir)/tests/lib/serve-*.c))) \
-	tests/cli/serve.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
+	tests/cli/serve.bats tests/cli/serve-lengths.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
 check-tsan: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/device/apart/nn-cuda.la
 	@$(MAKE) -f $(srcdir)/tests/tsan.mk SRC='$(srcdir)' CC='$(CC)' LIBS='$(MICROHTTPD_LIBS) -lpthread -lm' \
@@ -598,5 +598,5 @@ CHECK_TESTS += tests/lib/serve-models tests/lib/serve-reload tests/lib/serve-key
 CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve
-CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
+CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats tests/cli/serve-lengths.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
 EXTRA_DIST += tests/cli/serve.bash

@@ -30,6 +30,7 @@ struct nn_job {
 	struct nn_lane *lane;
 	size_t rows;
 	const float *in; /* [rows][row_in], as nn_model_predict takes them (all inputs of a row) */
+	const uint32_t *lengths; /* [rows] steps of each, the rest is filled up; NULL: all */
 	float *out; /* [rows][row_out]: probabilities of classes, values in the target's units */
 	double deadline;                  /* nn_now_s; INFINITY: none */
 	unsigned loop;                    /* whose round it came in */

@@ -200,15 +200,18 @@ static void put_rows(const struct nn_lane *lane, struct nn_session *s, size_t at
 static void put(const struct nn_lane *lane, struct nn_seat *seat)
 {
 	const struct nn_piece *p = seat->pieces;
+	bool lend = seat->n_pieces == 1 && nn_session_n_inputs(seat->session) == 1;
 	size_t at = 0;
 
-	if (seat->n_pieces == 1 && nn_session_n_inputs(seat->session) == 1) {
+	if (lend)
 		nn_session_lend(seat->session, 0, p->n, p->job->in + p->first * lane->row_in,
 				NN_F32);
-		return;
-	}
 	for (size_t i = 0; i < seat->n_pieces; i++) {
-		put_rows(lane, seat->session, at, &p[i]);
+		if (!lend)
+			put_rows(lane, seat->session, at, &p[i]);
+		if (p[i].job->lengths)
+			nn_session_set_lengths(seat->session, at, p[i].n,
+					       p[i].job->lengths + p[i].first);
 		at += p[i].n;
 	}
 }

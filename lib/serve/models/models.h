@@ -17,6 +17,7 @@ struct nn_port {
 	bool fixed;    /* shape is [-1, shape...]; false: [-1], a value a row */
 	struct nn_shape shape; /* of a row, in language order */
 	size_t size;           /* values of a row */
+	size_t steps; /* rows have a length each, shape and size are of the longest; 0: of one */
 };
 
 /*
@@ -38,6 +39,7 @@ struct nn_served {
 		n_outputs; /* ports: of a table one input per column, outputs probs and class */
 	const struct nn_port *inputs, *outputs;
 	bool table;      /* inputs are columns; a row is made by nn_model_encode */
+	bool lengths;    /* rows of an input have a length each (nn_port.steps) */
 	bool classifies; /* outputs are classes: labels are known */
 	size_t row_in;   /* f32 values of a row in, all inputs, as nn_model_predict takes them */
 	size_t row_out;  /* f32 values of a row out: probabilities of classes, values of numbers */

@@ -31,13 +31,16 @@ static bool is_table(const struct nn_schema *schema)
 
 /* ---- ports ---- */
 
-static struct nn_port shaped(const char *name, const struct nn_shape *shape)
+static struct nn_port shaped(const char *name, const struct nn_value *value)
 {
+	const struct nn_shape *shape = &value->shape;
 	size_t size = nn_shape_count(shape);
 
-	return (struct nn_port){
-		.name = name, .fixed = size != 1 || shape->rank > 1, .shape = *shape, .size = size
-	};
+	return (struct nn_port){ .name = name,
+				 .fixed = size != 1 || shape->rank > 1 || value->lengths,
+				 .shape = *shape,
+				 .size = size,
+				 .steps = value->lengths ? shape->dim[0] : 0 };
 }
 
 static struct nn_port single(const char *name, bool text)
@@ -85,7 +88,7 @@ static int net_inputs(struct nn_served *served, struct nn_error *err)
 		const char *name = nn_net_input(served->model->net, i)->name;
 
 		ports[i] = shaped(nn_strdup(name ? name : "input", err),
-				  &program->values[program->inputs[i]].shape);
+				  &program->values[program->inputs[i]]);
 		served->n_inputs = i + 1;
 		if (!ports[i].name)
 			return -1;
@@ -122,7 +125,7 @@ static int outputs(struct nn_served *served, struct nn_error *err)
 		if (probs)
 			name = "probs";
 		ports[i] = shaped(nn_strdup(name ? name : "output", err),
-				  &program->values[program->outputs[i].value].shape);
+				  &program->values[program->outputs[i].value]);
 		ports[i].fixed |= probs;
 		served->n_outputs = i + 1;
 		if (!ports[i].name)
@@ -140,6 +143,7 @@ int nn_ports_open(struct nn_served *served, struct nn_error *err)
 	served->row_in = nn_model_inputs(served->model);
 	served->row_out = nn_model_outputs(served->model);
 	served->table = is_table(served->model->schema);
+	served->lengths = nn_program_lengths(served->model->program) >= 0;
 	served->classifies = classes_of(served->model) != NULL;
 	if ((served->table ? table_inputs(served, (struct nn_model *)served->model, err)
 			   : net_inputs(served, err)) < 0)

@@ -25,7 +25,8 @@ static int reserve(struct nn_query *q, void **inputs)
 
 	if (!nn_mul(q->job.rows + CHUNK, served->row_in * sizeof(float), &bytes))
 		return nn_query_fail(q, 413, "the rows do not fit into memory");
-	if (nn_block_reserve(&q->in, bytes, &q->error) < 0)
+	if (nn_block_reserve(&q->in, bytes, &q->error) < 0 ||
+	    nn_block_reserve(&q->lengths, (q->job.rows + CHUNK) * sizeof(uint32_t), &q->error) < 0)
 		return -1;
 	if (n_inputs == 1) {
 		inputs[0] = (float *)q->in.data + q->job.rows * served->row_in;
@@ -60,6 +61,8 @@ static int read_rows(struct nn_query *q, struct nn_rows *rows)
 {
 	size_t n_inputs = (size_t)q->served->model->program->n_inputs, n;
 	void **inputs = nn_alloc(n_inputs, sizeof *inputs, &q->error);
+	bool lengths = q->served->lengths;
+	struct nn_rows_beside beside = { 0 };
 	const char *bad[CHUNK];
 	bool ended = false, now;
 	int status = inputs ? 0 : -1;
@@ -69,8 +72,11 @@ static int read_rows(struct nn_query *q, struct nn_rows *rows)
 		now = false;
 		if (status == 0)
 			status = reserve(q, inputs);
+		if (lengths)
+			beside.lengths = (uint32_t *)q->lengths.data + q->job.rows;
 		if (status == 0)
-			status = nn_rows_next(rows, CHUNK, inputs, NULL, bad, &n, &now, &q->error);
+			status = nn_rows_next_beside(rows, CHUNK, inputs, NULL, &beside, bad, &n,
+						     &now, &q->error);
 		if (status == 0 && ended && (n > 0 || now))
 			status = nn_query_fail(q, 400, "the body: expected one array");
 		if (status == 0 && n_inputs > 1)
@@ -80,6 +86,7 @@ static int read_rows(struct nn_query *q, struct nn_rows *rows)
 	} while (status == 0 && (n > 0 || now));
 	nn_free(inputs);
 	q->job.in = q->in.data;
+	q->job.lengths = lengths && q->job.rows ? q->lengths.data : NULL;
 	return status;
 }
 
@@ -95,6 +102,16 @@ static const struct {
 	{ "application/x-npy", NN_TO_NPY },
 };
 #define N_TYPES (sizeof types / sizeof *types)
+
+/* Is an answer as long as its row? Then an array does not say all of it. */
+static bool has_lengths(const struct nn_query *q)
+{
+	bool has = false;
+
+	for (size_t o = 0; o < q->served->n_outputs; o++)
+		has |= q->served->outputs[o].steps > 0;
+	return has;
+}
 
 /* The first of our types that Accept names; by the rows where it names none. */
 static enum nn_to choose_format(const struct nn_query *q, const struct nn_rows *rows)
@@ -112,7 +129,7 @@ static enum nn_to choose_format(const struct nn_query *q, const struct nn_rows *
 	if (to != NN_TO_AUTO)
 		return to;
 	return nn_rows_lines(rows)               ? NN_TO_JSONL
-	       : nn_rows_suit_arrays(rows)       ? NN_TO_NPY
+	       : nn_rows_suit_arrays(rows)       ? has_lengths(q) ? NN_TO_JSONL : NN_TO_NPY
 	       : nn_rows_separator(rows) == '\t' ? NN_TO_TSV
 						 : NN_TO_CSV;
 }
@@ -135,6 +152,8 @@ static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output,
 	     nn_emitted_set_threshold(e, q->served->model->threshold, &q->error) < 0))
 		return -1;
 	n = e->positions * e->columns;
+	if (e->lengths && q->job.rows)
+		memcpy(e->lengths, q->job.lengths, q->job.rows * sizeof *e->lengths);
 	for (size_t r = 0; r < q->job.rows; r++) {
 		const float *row = q->job.out + r * q->served->row_out + at;
 

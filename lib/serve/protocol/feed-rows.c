@@ -19,28 +19,41 @@ static const char *dims_text(char text[200], const size_t *dims, unsigned rank)
 	return text;
 }
 
-/* Are these the dimensions of one row? */
+/* Are these the dimensions of one row, of whatever length? */
 static bool is_row(const struct nn_port *port, const size_t *dims, unsigned rank)
 {
 	if (!port->fixed)
 		return rank == 0 || (rank == 1 && dims[0] == 1);
 	if (rank != (unsigned)port->shape.rank)
-		return false;
-	for (unsigned i = 0; i < rank; i++)
+		return port->steps && rank == 1 && dims[0] == 0;
+	for (unsigned i = port->steps > 0; i < rank; i++)
 		if (dims[i] != port->shape.dim[i])
 			return false;
 	return true;
 }
 
+/* rows: what stands before a row's own dimensions. */
 static int wrong_shape(struct nn_query *q, const struct nn_port *port, const char *rows,
 		       const size_t *dims, unsigned rank)
 {
+	unsigned skip = port->steps > 0;
 	char found[200], wanted[200];
 
-	dims_text(wanted, port->shape.dim, port->fixed ? (unsigned)port->shape.rank : 0);
+	dims_text(wanted, port->shape.dim + skip,
+		  port->fixed ? (unsigned)port->shape.rank - skip : 0);
 	return nn_query_fail(q, 400, "input \"%s\": found shape %s, expected [%s%s%s", port->name,
 			     dims_text(found, dims, rank), rows,
 			     *rows && wanted[1] != ']' ? "," : "", wanted + 1);
+}
+
+static int check_steps(struct nn_query *q, const struct nn_port *port, size_t row, size_t steps)
+{
+	return steps > 0 && steps <= port->steps
+		       ? 0
+		       : nn_query_fail(
+				 q, 400,
+				 "input \"%s\": row %zu has %zu steps, the model takes 1 to %zu",
+				 port->name, row + 1, steps, port->steps);
 }
 
 int nn_feed_shape(struct nn_query *q, size_t input, const size_t *dims, unsigned rank)
@@ -49,9 +62,38 @@ int nn_feed_shape(struct nn_query *q, size_t input, const size_t *dims, unsigned
 
 	/* No rows at all need not say of what they are none. */
 	if (rank == 0 || !(is_row(port, dims + 1, rank - 1) || (rank == 1 && dims[0] == 0)))
-		return wrong_shape(q, port, "-1", dims, rank);
+		return wrong_shape(q, port, port->steps ? "-1,-1" : "-1", dims, rank);
 	nn_query_fed(q, input)->rows = dims[0];
+	if (!port->steps || dims[0] == 0)
+		return 0;
+	nn_query_fed(q, input)->steps = dims[1];
+	return check_steps(q, port, 0, dims[1]);
+}
+
+int nn_feed_length(struct nn_query *q, size_t input, size_t row, const size_t *dims, unsigned rank)
+{
+	const struct nn_port *port = &q->served->inputs[input];
+
+	if (!is_row(port, dims, rank)) {
+		wrong_shape(q, port, "-1", dims, rank);
+		return nn_fail_at(&q->error, "row %zu", row + 1);
+	}
+	if (check_steps(q, port, row, dims[0]) < 0 ||
+	    nn_block_reserve(&q->lengths, (row + 1) * sizeof(uint32_t), &q->error) < 0)
+		return -1;
+	((uint32_t *)q->lengths.data)[row] = (uint32_t)dims[0];
 	return 0;
+}
+
+/* Room for so many rows as the job has them: short ones may take much more than they did. */
+static int reserve_rows(struct nn_query *q, size_t rows)
+{
+	size_t bytes;
+
+	if (!nn_mul(rows, q->served->row_in * sizeof(float), &bytes) ||
+	    (bytes > (size_t)256 << 20 && bytes > nn_memory_available() / 4))
+		return nn_query_fail(q, 413, "%zu rows do not fit into memory", rows);
+	return nn_block_reserve(&q->in, bytes, &q->error);
 }
 
 /* ---- a table's rows ---- */
@@ -60,16 +102,13 @@ int nn_feed_shape(struct nn_query *q, size_t input, const size_t *dims, unsigned
 static int encode(struct nn_query *q, bool by_row)
 {
 	const struct nn_served *served = q->served;
-	size_t columns = served->n_inputs, bytes;
+	size_t columns = served->n_inputs;
 	const size_t *offsets = q->offsets.data;
 	struct nn_encoder_unseen unseen = { 0 };
 	const char **fields;
 	char what[160];
 
-	if (!nn_mul(q->job.rows, served->row_in * sizeof(float), &bytes) ||
-	    (bytes > (size_t)256 << 20 && bytes > nn_memory_available() / 4))
-		return nn_query_fail(q, 413, "%zu rows do not fit into memory", q->job.rows);
-	if (nn_block_reserve(&q->in, bytes, &q->error) < 0 ||
+	if (reserve_rows(q, q->job.rows) < 0 ||
 	    nn_block_reserve(&q->out, columns * sizeof *fields, &q->error) < 0)
 		return -1;
 	fields = q->out.data;
@@ -103,6 +142,29 @@ static size_t place_of(const struct nn_served *served, size_t input)
 	return place;
 }
 
+/* A row's values and, where it is shorter than can be, zeros. */
+static void fill_up(float *to, const struct nn_port *port, const float *values, size_t n)
+{
+	memcpy(to, values, n * sizeof *to);
+	memset(to + n, 0, (port->size - n) * sizeof *to);
+}
+
+/* What is too long has to be counted: it is read before it goes to its place. */
+static int take_steps(struct nn_query *q, size_t row, size_t input)
+{
+	const struct nn_served *served = q->served;
+	size_t most = q->exchange->bytes / 2 + 2;
+	struct nn_pull_dims dims;
+
+	if (nn_block_reserve(&q->values, most * sizeof(float), &q->error) < 0 ||
+	    nn_pull_f32s(&q->pull, q->values.data, most, &dims) < 0 ||
+	    nn_feed_length(q, input, row, dims.size, dims.rank) < 0)
+		return -1;
+	fill_up((float *)q->in.data + row * served->row_in + place_of(served, input),
+		&served->inputs[input], q->values.data, dims.count);
+	return 0;
+}
+
 static int take_member(struct nn_query *q, size_t row, size_t input)
 {
 	const struct nn_served *served = q->served;
@@ -119,6 +181,8 @@ static int take_member(struct nn_query *q, size_t row, size_t input)
 		nn_query_fed(q, input)->at = ((size_t *)q->offsets.data)[--q->n_cells];
 		return 0;
 	}
+	if (port->steps)
+		return take_steps(q, row, input);
 	if (nn_pull_f32s(&q->pull,
 			 (float *)q->in.data + row * served->row_in + place_of(served, input),
 			 port->size, &dims) < 0)
@@ -202,43 +266,65 @@ static int keep_cells(struct nn_query *q)
 
 int nn_feed_objects(struct nn_query *q)
 {
+	bool table = q->served->table, lengths = q->served->lengths;
 	size_t rows = 0, most = q->exchange->bytes / 2 + q->served->row_in + 2;
 
-	if (!q->served->table && nn_block_reserve(&q->in, most * sizeof(float), &q->error) < 0)
+	if (!table && nn_block_reserve(&q->in, most * sizeof(float), &q->error) < 0)
 		return -1;
 	if (nn_pull_next(&q->pull) != NN_PULL_ARRAY)
 		return nn_pull_fail(&q->pull, "expected an array of rows");
 	for (; nn_pull_peek(&q->pull) != NN_PULL_ARRAY_END; rows++)
-		if (take_object(q, rows) < 0 || (q->served->table && keep_cells(q) < 0))
+		if ((lengths && reserve_rows(q, rows + 1) < 0) || take_object(q, rows) < 0 ||
+		    (table && keep_cells(q) < 0))
 			return -1;
 	if (nn_pull_next(&q->pull) == NN_PULL_BAD)
 		return -1;
 	q->job.rows = rows;
 	q->job.in = q->in.data;
-	return q->served->table ? encode(q, true) : 0;
+	q->job.lengths = lengths && rows ? q->lengths.data : NULL;
+	return table ? encode(q, true) : 0;
 }
 
 /* ---- inputs put together ---- */
 
+/* Where the shape said it of all. */
+static int spread_length(struct nn_query *q, const struct nn_fed *fed)
+{
+	if (nn_block_reserve(&q->lengths, q->job.rows * sizeof(uint32_t), &q->error) < 0)
+		return -1;
+	for (size_t r = 0; r < q->job.rows; r++)
+		((uint32_t *)q->lengths.data)[r] = (uint32_t)fed->steps;
+	return 0;
+}
+
+/* The rows of an input to their places; from: one after another as they came. */
+static void place_rows(struct nn_query *q, size_t input, const float *from)
+{
+	const struct nn_port *port = &q->served->inputs[input];
+	float *to = (float *)q->in.data + place_of(q->served, input);
+	const uint32_t *lengths = q->lengths.data;
+
+	for (size_t r = 0; r < q->job.rows; r++, to += q->served->row_in) {
+		size_t n = port->steps ? port->size / port->steps * lengths[r] : port->size;
+
+		fill_up(to, port, from, n);
+		from += n;
+	}
+}
+
 static int interleave(struct nn_query *q)
 {
-	const struct nn_served *served = q->served;
-	size_t rows = q->job.rows, place = 0, bytes;
-
-	if (!nn_mul(rows, served->row_in * sizeof(float), &bytes))
-		return nn_query_fail(q, 413, "%zu rows do not fit into memory", rows);
-	if (nn_block_reserve(&q->in, bytes, &q->error) < 0)
+	if (reserve_rows(q, q->job.rows) < 0)
 		return -1;
-	for (size_t i = 0; i < served->n_inputs; i++) {
-		const float *from = (const float *)q->values.data + nn_query_fed(q, i)->at;
-		size_t size = served->inputs[i].size;
+	for (size_t i = 0; i < q->served->n_inputs; i++) {
+		const struct nn_fed *fed = nn_query_fed(q, i);
 
-		for (size_t r = 0; r < rows; r++)
-			memcpy((float *)q->in.data + r * served->row_in + place, from + r * size,
-			       size * sizeof *from);
-		place += size;
+		if (fed->steps && spread_length(q, fed) < 0)
+			return -1;
+		place_rows(q, i, (const float *)q->values.data + fed->at);
 	}
 	q->job.in = q->in.data;
+	q->job.lengths = q->served->lengths && q->job.rows ? q->lengths.data : NULL;
 	return 0;
 }
 
@@ -259,7 +345,7 @@ int nn_feed_finish(struct nn_query *q)
 	q->job.rows = served->n_inputs ? fed[0].rows : 0;
 	if (served->table)
 		return encode(q, false);
-	if (served->n_inputs > 1)
+	if (served->n_inputs > 1 || q->served->lengths)
 		return interleave(q);
 	q->job.in = (const float *)q->values.data + fed[0].at;
 	return 0;

@@ -182,6 +182,28 @@ int nn_feed_json(struct nn_query *q, size_t input, struct nn_pull_dims *dims)
 	return 0;
 }
 
+int nn_feed_rows(struct nn_query *q, size_t input)
+{
+	struct nn_fed *fed = nn_query_fed(q, input);
+	size_t end = q->n_values + most_values(q);
+	struct nn_pull_dims dims;
+
+	if (reserve_values(q, most_values(q)) < 0)
+		return -1;
+	fed->kind = NN_FED_FLOATS;
+	fed->at = q->n_values;
+	if (nn_pull_next(&q->pull) != NN_PULL_ARRAY)
+		return nn_pull_fail(&q->pull, "expected an array of rows");
+	for (fed->rows = 0; nn_pull_peek(&q->pull) != NN_PULL_ARRAY_END; fed->rows++) {
+		if (nn_pull_f32s(&q->pull, values_at(q, q->n_values), end - q->n_values, &dims) <
+			    0 ||
+		    nn_feed_length(q, input, fed->rows, dims.size, dims.rank) < 0)
+			return -1;
+		q->n_values += dims.count;
+	}
+	return nn_pull_next(&q->pull) == NN_PULL_BAD ? -1 : 0;
+}
+
 /* ---- cells of a type ---- */
 
 static bool cell_is(char *text, enum nn_datatype type)

@@ -18,6 +18,11 @@ int nn_feed_find(struct nn_query *query, const char *name, size_t n, size_t *inp
  * plain net are read at once; else cells are kept, to be converted by nn_feed_cells.
  */
 int nn_feed_json(struct nn_query *query, size_t input, struct nn_pull_dims *dims);
+/* The same of an input whose rows have a length each, any nesting but the rows'; sets its rows. */
+int nn_feed_rows(struct nn_query *query, size_t input);
+/* Row `row` of such an input, from 0, has these dimensions: its length is kept. */
+int nn_feed_length(struct nn_query *query, size_t input, size_t row, const size_t *dims,
+		   unsigned rank);
 /* Values of any kind, kept as cells: nobody knows yet whose they are. base64: {"b64": ...} is one.
  */
 int nn_feed_any(struct nn_query *query, bool base64, size_t *first, struct nn_pull_dims *dims);

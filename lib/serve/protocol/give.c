@@ -20,6 +20,16 @@ void nn_give_float(struct nn_text *text, float value, enum nn_style style)
 
 /* ---- rows ---- */
 
+struct nn_shape nn_give_shape(const struct nn_query *q, size_t output, size_t row)
+{
+	const struct nn_port *port = &q->served->outputs[output];
+	struct nn_shape shape = port->shape;
+
+	if (port->steps && q->job.lengths)
+		shape.dim[0] = q->job.lengths[row];
+	return shape;
+}
+
 struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 {
 	const struct nn_served *served = q->served;
@@ -28,9 +38,11 @@ struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 
 	for (size_t o = 0; o < served->n_outputs && o <= output; o++)
 		if (!served->outputs[o].text) {
+			struct nn_shape shape = nn_give_shape(q, o, row);
+
 			given.first = at;
-			given.n = served->outputs[o].size;
-			at += given.n;
+			given.n = nn_shape_count(&shape);
+			at += served->outputs[o].size;
 		}
 	if (given.n == 0)
 		given.n = served->row_out;
@@ -129,15 +141,16 @@ void nn_give_nested(const struct nn_query *q, struct nn_text *text, size_t outpu
 {
 	const struct nn_port *port = &q->served->outputs[output];
 	struct nn_given given = nn_give_row(q, output, row);
+	struct nn_shape shape = nn_give_shape(q, output, row);
 	const char *label;
 	char buffer[24];
 
 	if (port->text) {
 		label = nn_give_label(q, &given, nn_give_best(q, &given), buffer);
 		nn_text_add_json(text, label, strlen(label));
-	} else if (!port->fixed || port->shape.rank == 0) {
+	} else if (!port->fixed || shape.rank == 0) {
 		nn_give_float(text, *given.values, style);
 	} else {
-		give_dims(text, &given.values, port->shape.dim, port->shape.rank, style);
+		give_dims(text, &given.values, shape.dim, shape.rank, style);
 	}
 }

@@ -14,6 +14,8 @@ struct nn_given {
 	const float *values;
 	size_t n, first; /* first: the number of values[0] in the row */
 };
+/* A row's shape in language order, as long as the row is. */
+struct nn_shape nn_give_shape(const struct nn_query *query, size_t output, size_t row);
 struct nn_given nn_give_row(const struct nn_query *query, size_t output, size_t row);
 /* The number of the class that nn-predict names: the best, first of equals; by the model's
  * threshold. */

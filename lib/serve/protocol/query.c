@@ -22,6 +22,7 @@ static void free_query(struct nn_query *q)
 	nn_block_free(&q->out);
 	nn_block_free(&q->values);
 	nn_block_free(&q->fed);
+	nn_block_free(&q->lengths);
 	nn_block_free(&q->offsets);
 	nn_block_free(&q->wanted);
 	nn_text_free(&q->cells);
@@ -46,8 +47,8 @@ static struct nn_query *new_query(void)
 /* What it holds for the next one. */
 static size_t bytes_of(const struct nn_query *q)
 {
-	return q->in.room + q->out.room + q->values.room + q->fed.room + q->offsets.room +
-	       q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
+	return q->in.room + q->out.room + q->values.room + q->fed.room + q->lengths.room +
+	       q->offsets.room + q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
 }
 
 static struct nn_query *take_idle(struct nn_desk *desk)

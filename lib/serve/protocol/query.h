@@ -54,6 +54,7 @@ struct nn_fed {
 	enum { NN_FED_NOT, NN_FED_FLOATS, NN_FED_CELLS } kind;
 	size_t at; /* the first of its floats in `values`, or of its cells */
 	size_t rows;
+	size_t steps; /* of each row, where their shape says it; 0: `lengths` has them, or none */
 };
 
 /* An output that a client asks for. */
@@ -78,6 +79,7 @@ struct nn_query {
 	struct nn_pull_keys *keys;
 	/* ---- rows (feed.h) ---- */
 	struct nn_block in, out, values, fed; /* fed: of each input; in, out: the job's */
+	struct nn_block lengths;              /* uint32_t: steps of rows that have a length each */
 	struct nn_block offsets;              /* size_t: where cells begin in `cells` */
 	struct nn_text cells;                 /* a letter for the kind, the text, '\0' */
 	size_t n_values, n_cells;

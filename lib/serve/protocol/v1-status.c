@@ -69,7 +69,9 @@ static void give_port(struct nn_text *text, const struct nn_port *port)
 	nn_text_addf(text,
 		     "{\"dtype\":\"%s\",\"tensor_shape\":{\"dim\":[{\"size\":\"-1\",\"name\":\"\"}",
 		     port->text ? "DT_STRING" : "DT_FLOAT");
-	for (int i = 0; port->fixed && i < port->shape.rank; i++)
+	if (port->steps)
+		nn_text_add(text, ",{\"size\":\"-1\",\"name\":\"\"}");
+	for (int i = port->steps > 0; port->fixed && i < port->shape.rank; i++)
 		nn_text_addf(text, ",{\"size\":\"%zu\",\"name\":\"\"}", port->shape.dim[i]);
 	nn_text_add(text, "],\"unknown_rank\":false}");
 	nn_json_add_string(text, "name", port->name);

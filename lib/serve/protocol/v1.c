@@ -27,6 +27,8 @@ static int take_input(struct nn_query *q, size_t input)
 {
 	struct nn_pull_dims dims;
 
+	if (q->served->inputs[input].steps)
+		return nn_feed_rows(q, input);
 	if (nn_feed_json(q, input, &dims) < 0 || nn_feed_shape(q, input, dims.size, dims.rank) < 0)
 		return -1;
 	return nn_query_fed(q, input)->kind == NN_FED_CELLS

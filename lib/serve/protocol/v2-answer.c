@@ -42,7 +42,8 @@ static void add_string(struct strings *s, const char *string, size_t n)
 
 static size_t classes_of(const struct nn_query *q, const struct nn_wanted *w)
 {
-	size_t n = q->served->outputs[w->port].size;
+	struct nn_shape shape = nn_give_shape(q, w->port, 0);
+	size_t n = nn_shape_count(&shape);
 
 	return w->classes < n ? w->classes : n;
 }
@@ -113,6 +114,7 @@ static void add_values(struct nn_query *q, const struct nn_wanted *w)
 static void add_output(struct nn_query *q, const struct nn_wanted *w)
 {
 	const struct nn_port *port = &q->served->outputs[w->port];
+	struct nn_shape shape = nn_give_shape(q, w->port, 0); /* of all: one shape came in */
 	struct nn_text *text = &q->exchange->answer;
 	size_t before = q->cells.length;
 
@@ -123,8 +125,8 @@ static void add_output(struct nn_query *q, const struct nn_wanted *w)
 	if (w->classes)
 		nn_text_addf(text, ",%zu", classes_of(q, w));
 	else
-		for (int i = 0; port->fixed && i < port->shape.rank; i++)
-			nn_text_addf(text, ",%zu", port->shape.dim[i]);
+		for (int i = 0; port->fixed && i < shape.rank; i++)
+			nn_text_addf(text, ",%zu", shape.dim[i]);
 	nn_text_add(text, w->binary ? "]" : "],\"data\":[");
 	add_values(q, w);
 	if (w->binary)

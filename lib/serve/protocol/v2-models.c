@@ -42,7 +42,10 @@ void nn_v2_list(struct nn_query *q)
 static void give_dims(struct nn_text *text, const struct nn_port *port)
 {
 	for (int i = 0; port->fixed && i < port->shape.rank; i++)
-		nn_json_put_count(text, port->shape.dim[i]);
+		if (i == 0 && port->steps)
+			nn_json_put(text, "-1");
+		else
+			nn_json_put_count(text, port->shape.dim[i]);
 }
 
 static void give_ports(struct nn_text *text, const char *key, const struct nn_port *ports, size_t n)

@@ -172,12 +172,24 @@ static int parse(struct nn_query *q, size_t json)
 	return nn_feed_finish(q);
 }
 
+/* Nothing says where a row ends: there is one. */
+static int take_raw_row(struct nn_query *q, size_t steps)
+{
+	struct nn_shape shape = q->served->inputs->shape;
+	size_t dims[1 + NN_MAX_RANK] = { 1, steps };
+
+	for (int i = 1; i < shape.rank; i++)
+		dims[1 + i] = shape.dim[i];
+	return nn_feed_shape(q, 0, dims, 1 + (unsigned)shape.rank);
+}
+
 /* The body is the one input tensor itself; what comes back is binary too. */
 static int parse_raw(struct nn_query *q)
 {
 	const struct nn_port *port = q->served->inputs;
 	struct nn_exchange *x = q->exchange;
-	size_t row = (port->size ? port->size : 1) * sizeof(float);
+	size_t values = port->steps ? port->size / port->steps : port->size;
+	size_t row = (values ? values : 1) * sizeof(float);
 
 	if (q->served->n_inputs != 1)
 		return nn_query_fail(
@@ -186,9 +198,11 @@ static int parse_raw(struct nn_query *q)
 	if (port->text || x->bytes % row)
 		return nn_query_fail(
 			q, 400,
-			"input \"%s\": found %zu bytes, expected rows of FP32, %zu bytes each",
-			port->name, x->bytes, row);
-	nn_query_fed(q, 0)->rows = x->bytes / row;
+			"input \"%s\": found %zu bytes, expected %s of FP32, %zu bytes each",
+			port->name, x->bytes, port->steps ? "steps" : "rows", row);
+	nn_query_fed(q, 0)->rows = port->steps ? 1 : x->bytes / row;
+	if (port->steps && take_raw_row(q, x->bytes / row) < 0)
+		return -1;
 	if (want_all(q) < 0)
 		return -1;
 	settle_outputs(q, true);

@@ -163,7 +163,9 @@ static int send_rows(int channel, const struct nn_session *s, struct nn_rank_hea
 
 	for (size_t i = 0; i < n; i++)
 		head->bytes += nn_session_edge(s, NN_SIDE_GOING, i).row_bytes * head->rows;
-	if (nn_rank_send(channel, head, sizeof *head, true) < 0)
+	head->lengths = nn_session_length(s, 0) ? head->rows : 0;
+	if (nn_rank_send(channel, head, sizeof *head, true) < 0 ||
+	    nn_rank_send_lengths(channel, s, head->lengths) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct nn_session_edge e = nn_session_edge(s, NN_SIDE_GOING, i);

@@ -110,19 +110,26 @@ static int discard(int channel, uint64_t bytes)
 	return 0;
 }
 
-static int take_rows(int channel, const struct nn_session *s, size_t rows)
+static int take_rows(int channel, struct nn_session *s, const struct nn_rank_head *head)
 {
+	if (nn_rank_receive_lengths(channel, s, head->lengths) < 0)
+		return -1;
 	for (size_t i = 0; i < nn_session_edges(s, NN_SIDE_COMING); i++) {
 		struct nn_session_edge e = nn_session_edge(s, NN_SIDE_COMING, i);
 
-		if (nn_rank_receive(channel, e.rows, rows * e.row_bytes) < 0)
+		if (nn_rank_receive(channel, e.rows, head->rows * e.row_bytes) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int give_rows(int channel, const struct nn_session *s, size_t rows, bool last)
+static int give_rows(int channel, const struct nn_session *s, const struct nn_rank_head *head,
+		     bool last)
 {
+	size_t rows = head->rows;
+
+	if (nn_rank_send_lengths(channel, s, head->lengths) < 0)
+		return -1;
 	for (size_t i = 0; !last && i < nn_session_edges(s, NN_SIDE_GOING); i++) {
 		struct nn_session_edge e = nn_session_edge(s, NN_SIDE_GOING, i);
 
@@ -160,7 +167,8 @@ static int pass_on(struct rank *r, struct held *held, unsigned channel, struct n
 		s = session_of(r, held, channel, head, &err);
 		if (s && edge_bytes(s, NN_SIDE_COMING, head->rows) != head->bytes)
 			NN_BUG("%zu bytes of a batch", (size_t)head->bytes);
-		if ((s ? take_rows(up, s, head->rows) : discard(up, head->bytes)) < 0)
+		if ((s ? take_rows(up, s, head)
+		       : discard(up, head->lengths * sizeof(uint32_t) + head->bytes)) < 0)
 			return -1;
 		status = s ? compute(r, s, head->rows, &err) : -1;
 	}
@@ -172,9 +180,10 @@ static int pass_on(struct rank *r, struct held *held, unsigned channel, struct n
 	head->bytes = head->code ? 0
 		      : last     ? output_bytes(s, head->rows)
 				 : edge_bytes(s, NN_SIDE_GOING, head->rows);
+	head->lengths = head->code || last ? 0 : head->lengths;
 	if (nn_rank_send(down, head, sizeof *head, head->bytes > 0) < 0)
 		return -1;
-	return head->code ? 0 : give_rows(down, s, head->rows, last);
+	return head->code ? 0 : give_rows(down, s, head, last);
 }
 
 /* Rank 0 may close the model as soon as it has the answer, of which this thread hears later. */

@@ -68,3 +68,26 @@ int nn_rank_receive(int channel, void *bytes, size_t n)
 	}
 	return 0;
 }
+
+int nn_rank_send_lengths(int channel, const struct nn_session *s, size_t n)
+{
+	for (size_t r = 0; r < n; r++) {
+		uint32_t length = (uint32_t)nn_session_length(s, r);
+
+		if (nn_rank_send(channel, &length, sizeof length, true) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int nn_rank_receive_lengths(int channel, struct nn_session *s, size_t n)
+{
+	for (size_t r = 0; r < n; r++) {
+		uint32_t length;
+
+		if (nn_rank_receive(channel, &length, sizeof length) < 0)
+			return -1;
+		nn_session_set_lengths(s, r, 1, &length);
+	}
+	return 0;
+}

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "predict/session.h"
 
 /* Batches under way at most. */
 #define NN_MOST_CHANNELS 64
@@ -39,12 +39,16 @@ struct nn_rank_head {
 	uint64_t number; /* of the model */
 	uint64_t bytes;  /* that follow; 0 where it failed */
 	uint32_t rows, max_rows;
-	int32_t code; /* what went wrong on the way, 0: nothing */
+	uint32_t lengths; /* uint32_t in front of the bytes: those of the rows; 0: they have none */
+	int32_t code;     /* what went wrong on the way, 0: nothing */
 	char text[256];
 };
 
 /* All of n bytes; -1: the other end is gone. */
 int nn_rank_send(int channel, const void *bytes, size_t n, bool more);
 int nn_rank_receive(int channel, void *bytes, size_t n);
+/* Lengths of rows 0 .. n - 1, of the session's last run and for its next one. */
+int nn_rank_send_lengths(int channel, const struct nn_session *session, size_t n);
+int nn_rank_receive_lengths(int channel, struct nn_session *session, size_t n);
 
 #endif
