@@ -26,7 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/option/config.c lib/base/option/help.c lib/base/option/json.c \
 	lib/base/option/manual.c lib/base/option/parse.c lib/base/option/standard.c \
 	lib/base/option/value.c \
-	lib/base/output.c lib/base/output-sweep.c lib/base/output.h \
+	lib/base/output.c lib/base/output-sweep.c lib/base/output.h lib/base/terminal.c lib/base/terminal.h \
 	lib/base/pool.c lib/base/pool.h \
 	lib/base/random.c lib/base/random.h \
 	lib/base/real.h \

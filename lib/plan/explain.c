@@ -33,40 +33,127 @@ static int longer(int width, const char *text)
 	return (int)strlen(text) > width ? (int)strlen(text) : width;
 }
 
-static void add_layers(const struct nn_explain *e, struct nn_text *text)
+/* Columns of the table of layers; of those with a rank, the highest goes first where all do not
+ * fit. */
+enum { NAME, LAYER, OUTPUT, PARAMETERS, FORWARD, TRAIN, BYTES, COLUMNS };
+
+static const struct {
+	const char *name;
+	int width, rank; /* width: at least, where there is room for all */
+} columns[COLUMNS] = {
+	[NAME] = { "name", 0, 0 },
+	[LAYER] = { "layer", 0, 0 },
+	[OUTPUT] = { "output", 0, 2 },
+	[PARAMETERS] = { "parameters", 15, 0 },
+	[FORWARD] = { "forward FLOP", 18, 4 },
+	[TRAIN] = { "train FLOP", 18, 1 },
+	[BYTES] = { "bytes", 12, 3 },
+};
+
+/* A row of the table: -1 the heading, n_layers the sums. */
+static void layer_cells(const struct nn_explain *e, int row, char cell[COLUMNS][NN_SHAPE_TEXT])
 {
-	char shape[NN_SHAPE_TEXT], a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
-	int name = 4, layer = 5, output = 6;
 	uint64_t forward = 0, train = 0;
 
-	for (int i = 0; i < e->layers.n; i++) {
-		name = longer(name, e->layers.layer[i].name);
-		layer = longer(layer, e->layers.layer[i].layer);
-		output = longer(output, nn_shape_text(shape, &e->layers.layer[i].output));
-	}
-	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer,
-		     "layer", output, "output", "parameters", "forward FLOP", "train FLOP",
-		     "bytes");
-	for (int i = 0; i < e->layers.n; i++) {
-		const struct nn_layer_cost *l = &e->layers.layer[i];
+	for (int c = 0; c < COLUMNS; c++)
+		snprintf(cell[c], NN_SHAPE_TEXT, "%s", row < 0 ? columns[c].name : "");
+	if (row < 0)
+		return;
+	if (row < e->layers.n) {
+		const struct nn_layer_cost *l = &e->layers.layer[row];
 
-		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name,
-			     layer, l->layer, output, nn_shape_text(shape, &l->output),
-			     grouped(a, l->parameters), grouped(b, l->forward_flops),
-			     grouped(c, l->train_flops), grouped(d, l->activation_bytes));
-		forward += l->forward_flops;
-		train += l->train_flops;
+		snprintf(cell[NAME], NN_SHAPE_TEXT, "%s", l->name);
+		snprintf(cell[LAYER], NN_SHAPE_TEXT, "%s", l->layer);
+		nn_shape_text(cell[OUTPUT], &l->output);
+		grouped(cell[PARAMETERS], l->parameters);
+		grouped(cell[FORWARD], l->forward_flops);
+		grouped(cell[TRAIN], l->train_flops);
+		grouped(cell[BYTES], l->activation_bytes);
+		return;
 	}
-	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4,
-		     "all (FLOP and bytes of one sample)", grouped(a, e->layers.parameters),
-		     grouped(b, forward), grouped(c, train));
+	for (int i = 0; i < e->layers.n; i++) {
+		forward += e->layers.layer[i].forward_flops;
+		train += e->layers.layer[i].train_flops;
+	}
+	grouped(cell[PARAMETERS], e->layers.parameters);
+	grouped(cell[FORWARD], forward);
+	grouped(cell[TRAIN], train);
+}
+
+static int total(const int width[COLUMNS])
+{
+	int sum = -2;
+
+	for (int c = 0; c < COLUMNS; c++)
+		sum += width[c] > 0 ? width[c] + 2 : 0;
+	return sum;
+}
+
+/* Widths of columns, 0: left out. On a terminal that is too narrow they are no wider than they
+ * must. */
+static void fit_layers(const struct nn_explain *e, int width[COLUMNS])
+{
+	char cell[COLUMNS][NN_SHAPE_TEXT];
+	int tight[COLUMNS] = { 0 };
+
+	for (int row = -1; row <= e->layers.n; row++) {
+		layer_cells(e, row, cell);
+		for (int c = 0; c < COLUMNS; c++)
+			tight[c] = longer(tight[c], cell[c]);
+	}
+	for (int c = 0; c < COLUMNS; c++)
+		width[c] = tight[c] > columns[c].width ? tight[c] : columns[c].width;
+	if (!e->columns || total(width) <= e->columns)
+		return;
+	memcpy(width, tight, sizeof tight);
+	for (int rank = COLUMNS; rank > 0; rank--)
+		for (int c = 0; c < COLUMNS; c++)
+			if (columns[c].rank == rank && total(width) > e->columns)
+				width[c] = 0;
+}
+
+static void add_layers(const struct nn_explain *e, struct nn_text *text)
+{
+	static const char all[] = "all (FLOP and bytes of one sample)";
+	char cell[COLUMNS][NN_SHAPE_TEXT];
+	int width[COLUMNS], first;
+
+	fit_layers(e, width);
+	for (int row = -1; row <= e->layers.n; row++) {
+		layer_cells(e, row, cell);
+		first = row == e->layers.n ? PARAMETERS : NAME;
+		if (first == PARAMETERS) {
+			int room = width[NAME] + width[LAYER] + 2 +
+				   (width[OUTPUT] > 0 ? width[OUTPUT] + 2 : 0);
+
+			nn_text_addf(text, "%-*s", room,
+				     e->columns && (int)strlen(all) > room ? "all" : all);
+		}
+		for (int c = first; c < COLUMNS; c++)
+			if (width[c] > 0 && (row < e->layers.n || *cell[c]))
+				nn_text_addf(text, "%s%*s", c > NAME ? "  " : "",
+					     c < PARAMETERS ? -width[c] : width[c], cell[c]);
+		nn_text_add(text, "\n");
+	}
+}
+
+/* An item of memory and what it is, on a terminal as far as that fits. */
+static void add_item(const struct nn_explain *e, struct nn_text *text, const char *name,
+		     size_t bytes, const char *what)
+{
+	char number[FIGURE];
+	bool narrow = e->columns && e->columns < 2 + 22 + 2 + 20 + 2 + (int)strlen(what);
+
+	nn_text_addf(text, narrow ? "  %-22s  %*s" : "  %-22s  %*s  ", name,
+		     narrow && e->columns < 46 ? e->columns - 26 : 20, grouped(number, bytes));
+	nn_text_addf(text, "%s\n", narrow ? "" : what);
 }
 
 static void add_memory(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_plan *plan = e->plan;
 	const struct nn_fit *fit = &plan->fit;
-	char a[FIGURE], b[FIGURE];
+	char b[FIGURE], host[64];
 
 	nn_text_addf(text,
 		     "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n",
@@ -74,12 +161,11 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		     (unsigned long long)plan->task->recipe->batch,
 		     (unsigned long long)plan->task->recipe->leaves);
 	for (size_t i = 0; i < nn_fit_n_items(fit); i++)
-		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name,
-			     grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
+		add_item(e, text, nn_fit_items[i].name, nn_fit_item(fit, i), nn_fit_items[i].what);
+	snprintf(host, sizeof host, "all %d ranks of this host, what they share once",
+		 plan->layout->on_host);
 	if (plan->layout->on_host > 1)
-		nn_text_addf(text,
-			     "  %-22s  %20s  all %d ranks of this host, what they share once\n",
-			     "host", grouped(a, fit->host), plan->layout->on_host);
+		add_item(e, text, "host", fit->host, host);
 	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n",
 		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch),
 		     e->largest_batch ? "; a larger --batch is trained in pieces" : "");

@@ -14,10 +14,11 @@ struct nn_explain {
 	struct nn_suggestion suggestions[NN_SUGGESTIONS];
 	size_t n_suggestions;
 	const struct nn_scaling *scaling; /* borrowed */
+	int columns;                      /* of the terminal it is for; 0: of none */
 };
 
 /*
- * scaling is the caller's to set. Free it in any case.
+ * scaling and columns are the caller's to set. Free it in any case.
  */
 int nn_explain_make(struct nn_explain *explain, const struct nn_plan *plan,
 		    const struct nn_command *command, struct nn_error *err);

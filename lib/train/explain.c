@@ -1,7 +1,9 @@
 /* --explain: a training opened as far as a plan needs it, and what can be told of it. */
 #include <math.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/terminal.h"
 #include "parallel/grid.h"
 #include "parallel/strategy.h"
 #include "parallel/tensor.h"
@@ -99,6 +101,7 @@ static int explain(struct nn_train *t, const struct nn_scaling *scaling, struct 
 	int status = nn_explain_make(&e, &t->plan, &command, err);
 
 	e.scaling = scaling;
+	e.columns = isatty(STDOUT_FILENO) ? nn_terminal_columns(STDOUT_FILENO) : 0;
 	if (status == 0)
 		(t->options->explain ? nn_explain_json : nn_explain_text)(&e, text);
 	nn_explain_free(&e);

@@ -1,13 +1,11 @@
 /*
  * A table for a terminal: as wide as that, in units people read. Columns that do not fit are left
- * out, those that say least first; text that is too long goes on below.
+ * out, those that say least first; text that is too long goes on below. Where even the others do
+ * not fit beside each other, a row is a line for each.
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -126,17 +124,6 @@ static const char *heading(const char *name, char text[NN_TERMINAL_WORD])
 
 /* ---- which columns, how wide ---- */
 
-int nn_terminal_columns(void)
-{
-	const char *text = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t n;
-
-	if (text && nn_parse_u64(text, strlen(text), &n) && n > 0 && n < 1000)
-		return (int)n;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 static int total(const struct nn_terminal *t)
 {
 	int width = -2;
@@ -200,6 +187,7 @@ void nn_terminal_fit(struct nn_terminal *t, const struct nn_report_column *colum
 		leave_out(t, (size_t)at);
 	while (total(t) > most && (at = widest(t, columns)) >= 0)
 		t->width[at]--;
+	t->tall = total(t) > most;
 }
 
 /* ---- lines ---- */
@@ -264,7 +252,37 @@ void nn_terminal_begin(struct nn_text *text, const struct nn_terminal *t,
 
 	for (size_t i = 0; i < t->n; i++)
 		words[i] = heading(columns[t->column[i]].name, names[i]);
-	put_lines(text, t, columns, words);
+	if (!t->tall)
+		put_lines(text, t, columns, words);
+}
+
+/* A row whose columns do not fit beside each other: a line each, and an empty one. */
+static void put_tall(struct nn_text *text, const struct nn_terminal *t,
+		     const struct nn_report_column *columns, const char *const *words)
+{
+	char name[NN_TERMINAL_WORD];
+	int widest_name = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		int n = (int)strlen(heading(columns[t->column[i]].name, name));
+
+		widest_name = n > widest_name ? n : widest_name;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		const char *word = words[i];
+		int room = t->most - widest_name - 2;
+
+		nn_text_addf(text, *word ? "%-*s  " : "%.*s", *word ? widest_name : 0,
+			     heading(columns[t->column[i]].name, name));
+		while (*word) {
+			size_t n = piece(word, room > LEAST_TEXT ? room : LEAST_TEXT);
+
+			nn_text_add_bytes(text, word, n);
+			word += n + strspn(word + n, " ");
+			nn_text_addf(text, "\n%*s", *word ? widest_name + 2 : 0, "");
+		}
+	}
+	nn_text_add(text, "\n");
 }
 
 void nn_terminal_row(struct nn_text *text, const struct nn_terminal *t,
@@ -285,7 +303,10 @@ void nn_terminal_row(struct nn_text *text, const struct nn_terminal *t,
 		if (strcmp(name, "unit") == 0 && (!*unit || figure_of("", unit) != PLAIN))
 			words[i] = "";
 	}
-	put_lines(text, t, columns, words);
+	if (t->tall)
+		put_tall(text, t, columns, words);
+	else
+		put_lines(text, t, columns, words);
 }
 
 void nn_terminal_title(struct nn_text *text, const struct nn_terminal *t, const char *title)

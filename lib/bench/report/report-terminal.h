@@ -2,6 +2,7 @@
 #ifndef NN_BENCH_REPORT_REPORT_TERMINAL_H
 #define NN_BENCH_REPORT_REPORT_TERMINAL_H
 
+#include <stdbool.h>
 #include "base/text.h"
 #include "bench/report/report.h"
 
@@ -11,10 +12,9 @@
 struct nn_terminal {
 	size_t n, column[NN_REPORT_COLUMNS];
 	int width[NN_REPORT_COLUMNS], most;
+	bool tall; /* too narrow for columns: a line for each figure */
 };
 
-/* Characters of a line of standard output: COLUMNS, else what the terminal says, else 80. */
-int nn_terminal_columns(void);
 /* Choose from n columns what fits into `most` characters. */
 void nn_terminal_fit(struct nn_terminal *terminal, const struct nn_report_column *columns, size_t n,
 		     int most);

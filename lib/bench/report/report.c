@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/terminal.h"
 #include "bench/report/report-terminal.h"
 #include "bench/report/report.h"
 
@@ -187,7 +188,7 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 	r->terminal = format == NN_REPORT_TABLE && (!path || strcmp(path, "-") == 0) &&
 		      isatty(STDOUT_FILENO);
 	if (r->terminal)
-		nn_terminal_fit(&r->fit, r->columns, r->shown, nn_terminal_columns());
+		nn_terminal_fit(&r->fit, r->columns, r->shown, nn_terminal_columns(STDOUT_FILENO));
 	if (nn_output_open(&r->output, path, false, err) < 0) {
 		nn_free(r);
 		return -1;

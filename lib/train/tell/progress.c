@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "train/figures.h"
 #include "train/tell/fields.h"
@@ -78,15 +78,7 @@ void nn_progress_say(struct nn_progress *p, struct nn_text *line)
 /* Columns that a line may have: the last one would make some terminals wrap. */
 static size_t columns(const struct nn_progress *p)
 {
-	const char *text = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t n;
-
-	if (text && nn_parse_u64(text, strlen(text), &n) && n > 0 && n < 1000)
-		return (size_t)n - 1;
-	if (ioctl(p->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col - 1U;
-	return 79;
+	return (size_t)nn_terminal_columns(p->fd) - 1;
 }
 
 /* ---- fields ---- */

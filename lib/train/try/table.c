@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/terminal.h"
 #include "train/try/try-inside.h"
 
 #define CELL 4096
@@ -47,6 +48,19 @@ static size_t width_of(const struct nn_tries *all, size_t c)
 	return width;
 }
 
+/* What people need least is left out of lines that are too long: seconds, then sd. */
+static void narrow(const struct nn_tries *all, size_t *widths)
+{
+	size_t sd = all->axes.n + 1, room = (size_t)nn_terminal_columns(STDOUT_FILENO), sum = 0;
+
+	for (size_t c = 0; c < all->axes.n + 4; c++)
+		sum += widths[c] + (c ? 2 : 0);
+	for (size_t c = sd + 1; c >= sd && sum > room; c--) {
+		sum -= widths[c] + 2;
+		widths[c] = 0;
+	}
+}
+
 int nn_tries_table(struct nn_tries *all, struct nn_error *err)
 {
 	bool people = isatty(STDOUT_FILENO);
@@ -55,9 +69,13 @@ int nn_tries_table(struct nn_tries *all, struct nn_error *err)
 
 	for (size_t c = 0; people && c < columns; c++)
 		widths[c] = width_of(all, c);
+	if (people)
+		narrow(all, widths);
 	for (size_t row = 0; row <= all->n; row++)
 		for (size_t c = 0; c < columns; c++) {
 			write_cell(all, row ? row - 1 : all->n, c, people, text);
+			if (people && widths[c] == 0)
+				continue;
 			if (nn_output_printf(all->table, err, "%-*s%s", (int)widths[c], text,
 					     c + 1 == columns ? "\n"
 					     : people         ? "  "
