@@ -464,16 +464,16 @@ keep() {
 
 @test "explain: on a terminal no row of a table is wider than it; columns are left out whole" {
   command -v script >/dev/null || skip "no script"
-  net='input 3x32x32, conv2d 16 3x3 pad=1, relu, flatten, dense 10'
-  nn-train --explain -m "$net" >wide
+  small='input 3x32x32, conv2d 16 3x3 pad=1, relu, flatten, dense 10'
+  nn-train --explain -m "$small" >wide
   for columns in 200 80 40; do
-    COLUMNS=$columns script -qec "nn-train --explain -m '$net'" /dev/null </dev/null | tr -d '\r' >text
+    COLUMNS=$columns script -qec "nn-train --explain -m '$small'" /dev/null </dev/null | tr -d '\r' >text
     sed -n '/^name /,/^all/p; /^  parameters/,/^  limit/p; /^ranks/,/^strategy/p' text | grep -v ^strategy >table
     awk -v n="$columns" 'length($0) > n { print; wide++ } END { exit wide > 0 }' table
     [ "$(grep -c . table)" -ge 16 ]
     grep -Eq '^all .* 164,298' table
   done
   grep -Eq '^  other +[0-9,]+$' text
-  COLUMNS=200 script -qec "nn-train --explain -m '$net'" /dev/null </dev/null | tr -d '\r' | sed '/^all/,$d' >text
+  COLUMNS=200 script -qec "nn-train --explain -m '$small'" /dev/null </dev/null | tr -d '\r' | sed '/^all/,$d' >text
   cmp <(sed '/^all/,$d' wide) text
 }
