@@ -27,7 +27,7 @@ int nn_classes_check(const char *value, struct nn_error *err)
 	if (is_count(value, &n) && (n < 1 || n > MOST_CLASSES))
 		return nn_fail(err, NN_EUSAGE, "expected 1 to %zu classes (a fixed limit)",
 			       MOST_CLASSES);
-	if (nn_is_stdin(value))
+	if (!*value || nn_is_stdin(value) || (value[0] == '-' && is_count(value + 1, &n)))
 		return nn_fail(err, NN_EUSAGE, "expected the name of a file, or a number");
 	return 0;
 }

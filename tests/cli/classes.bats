@@ -114,9 +114,11 @@ PYTHON
   train -o m --target=kind --classes=end text.csv
   : >nothing
   refuses 1 'nothing: has no labels' --target=kind --classes=nothing text.csv
-  refuses 2 '--classes=0: expected 1 to 1000000 classes' --target=kind --classes=0 text.csv
-  refuses 2 '--classes=1000001: expected 1 to 1000000 classes' --target=kind --classes=1000001 text.csv
-  refuses 2 '--classes=-: expected the name of a file, or a number' --target=kind --classes=- text.csv
+  refuses 2 '--classes=0: expected 1 to 1000000 classes (a fixed limit)' --target=kind --classes=0 text.csv
+  refuses 2 '--classes=1000001: expected 1 to 1000000 classes (a fixed limit)' --target=kind --classes=1000001 text.csv
+  for list in - -3 ''; do
+    refuses 2 "--classes=$list: expected the name of a file, or a number" --target=kind "--classes=$list" text.csv
+  done
   refuses 1 '--classes: none: cannot open: No such file or directory' --target=kind --classes=none text.csv
   refuses 1 '--classes: lists 3 labels, the output line has room for 2' -m 'dense 2' --target=kind --classes=names text.csv
 }
@@ -139,4 +141,30 @@ PYTHON
   refuses 2 '--classes=other: state was made with --classes=names' --resume --steps=4 --checkpoint=state --target=kind --classes=other text.csv
   printf '%s\n' y w x >names
   refuses 1 'state: the data are not those it was trained on' --resume --steps=4 --checkpoint=state --target=kind --classes=names text.csv
+}
+
+@test "classes: rows of different length, a label for each row or each step" {
+  "${PYTHON:-python3}" - <<'PYTHON'
+import json
+with open("whole.jsonl", "w") as w, open("steps.jsonl", "w") as s, open("numbers.jsonl", "w") as n:
+    for i in range(24):
+        x = [[((i * 7 + k * 3) % 5) / 2] for k in range(1 + i % 4)]
+        w.write(json.dumps({"x": x, "y": "zx"[i % 2]}) + "\n")
+        s.write(json.dumps({"x": x, "y": ["zx"[v[0] > 1] for v in x]}) + "\n")
+        n.write(json.dumps({"x": x, "y": i % 3}) + "\n")
+PYTHON
+  local whole='input ?x1, gru 3, last, dense ?' steps='input ?x1, gru 3, dense ?'
+  train -o m -m "$whole" --classes=names whole.jsonl
+  [ "$(labels m)" = "['x', 'y', 'z']" ]
+  nn-predict m whole.jsonl | head -n 1 | grep -q '"x":.*"y":.*"z":'
+  train -o m -m "$steps" --classes=names steps.jsonl
+  [ "$(labels m)" = "['x', 'y', 'z']" ]
+  train -o m -m "$whole" --classes=4 numbers.jsonl
+  [ "$(labels m)" = '[0, 1, 2, 3]' ]
+  printf 'x\ny\n' >few
+  refuses 1 'whole.jsonl:1: JSON, byte 21: y: label "z" is not among those of --classes' -m "$whole" --classes=few whole.jsonl
+  refuses 1 'steps.jsonl:1: JSON, byte 22: y: label "z" is not among those of --classes' -m "$steps" --classes=few steps.jsonl
+  refuses 1 'numbers.jsonl: row 3: label 2 is not among those of --classes' -m "$whole" --classes=2 numbers.jsonl
+  refuses 2 '--classes=names: the model has 2 outputs, and the list is of one' --target=kind,kind2 --classes=names \
+    -m 'h: dense 4, k: dense ? output target=kind, c: dense ? output target=kind2 from=h' <(sed 's/\([^,]*\)$/\1,\1/; 1s/kind$/kind2/' text.csv)
 }

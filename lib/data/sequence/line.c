@@ -105,6 +105,7 @@ static int wrong_kind(const struct nn_line_target *t, struct nn_pull *p, const c
 static int add_word(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
 		    struct nn_error *err)
 {
+	char quoted[NN_QUOTED];
 	int32_t id;
 
 	if (t->known && !t->words)
@@ -118,9 +119,8 @@ static int add_word(struct nn_line_reader *l, struct nn_line_target *t, struct n
 	if (id < 0) {
 		nn_unseen_add(&((struct nn_dataset *)l->ds)->unseen, p->text, p->length);
 		if (!l->ds->lenient)
-			return nn_pull_fail(p,
-					    "%.60s: a label that is not among those of %s",
-					    t->name,
+			return nn_pull_fail(p, "%.60s: label \"%s\" is not among those of %s",
+					    t->name, nn_quote(quoted, p->text, p->length),
 					    nn_code_whose(&l->ds->coding->targets[t - l->targets]));
 	}
 	return add_value(t, id, err);
