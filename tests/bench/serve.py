@@ -7,7 +7,7 @@ usage: serve.py [start|load|peers|wait|reload|slow|soak]...      without any: st
   wait    requests a second of closed loops, mean latency of open ones: the tuned wait beside fixed ones of 0 to 1000 us
   reload  RELOADS (1000) reloads while clients ask; every answer is that of one of the two models
   slow    1,000 clients that send a byte a second, and what others notice
-  soak    REQUESTS (5000000) requests in ten parts; resident memory after each
+  soak    REQUESTS (5000000) requests; resident memory after 1 %, after each tenth, and the last over the first
 Reads NN_BUILD and SECONDS, the length of a measurement (1), MINUTES, how long a soak lasts in place of REQUESTS, and CLIENTS
 (1000), the slow ones. Client and server share the machine.
 """
@@ -286,14 +286,17 @@ def run_soak():
     requests, minutes = int(os.environ.get("REQUESTS", "5000000")), float(os.environ.get("MINUTES", "0"))
     model("net.st", *NETS[0][1:])
     with Server("net.st") as server:
-        answered = errors = 0
+        answered = errors = early = 0
         begun = time.monotonic()
-        for part in range(10):
-            while (time.monotonic() - begun < minutes * 6 * (part + 1)) if minutes else answered < requests * (part + 1) / 10:
-                row = load(server, "--body=binary", "--connections=32", "--time=5")
+        for part in (0.01, *(i / 10 for i in range(1, 11))):
+            while (time.monotonic() - begun < minutes * 60 * part) if minutes else answered < requests * part:
+                row = load(server, "--body=binary", "--connections=32", "--time=1")
                 answered += row["ok"]
                 errors += row["errors"]
-            print(f"soak: {answered} answers, {errors} errors, resident {server.resident_kb()} kB", flush=True)
+            resident = server.resident_kb()
+            early = early or resident
+            print(f"soak: {part:4.0%}: {answered} answers, {errors} errors, resident {resident} kB", flush=True)
+        print(f"soak: resident at the end over that at 1 %: {resident / early:.3f}")
 
 
 def main():

@@ -134,6 +134,64 @@ struct chain {
 	int left;
 };
 
+static sem_t is_held, may_go;
+
+/* A worker that tells this is kept. */
+static void hold(struct nn_job *job)
+{
+	sem_post(&is_held);
+	sem_wait(&may_go);
+	told(job);
+}
+
+static void wide_ones_are_for_workers(const struct nn_model *model)
+{
+	enum { WIDE = 50000 };
+	struct nn_batcher_setup setup = {
+		.max_batch = 16, .queue = WIDE, .max_delay = -1, .workers = 1, .loops = 1
+	};
+	struct nn_batcher *b = NULL;
+	struct nn_lane *lane, *heavy;
+	struct request wide = { .times = 0 }, held = { .times = 0 };
+	float *in = calloc(WIDE, IN * sizeof *in), *out = calloc(WIDE, 3 * sizeof *out);
+	bool there;
+
+	nn_batcher_open(&b, &setup, NULL);
+	lane = open_lane(b, model, false);
+	heavy = open_lane(b, model, false);
+	make_heavy(heavy);
+	sem_init(&is_held, 0, 0);
+	sem_init(&may_go, 0, 0);
+	sem_init(&wide.told, 0, 0);
+	sem_init(&held.told, 0, 0);
+	held.job = (struct nn_job){ .lane = heavy,
+				    .rows = 1,
+				    .in = rows,
+				    .out = held.out,
+				    .deadline = INFINITY,
+				    .done = hold };
+	nn_batcher_put(b, &held.job);
+	nn_batcher_round(b, 0);
+	sem_wait(&is_held);
+	wide.job = (struct nn_job){
+		.lane = lane, .rows = WIDE, .in = in, .out = out, .deadline = INFINITY, .done = told
+	};
+	nn_batcher_put(b, &wide.job);
+	nn_batcher_round(b, 0);
+	there = sem_trywait(&wide.told) == 0;
+	sem_post(&may_go);
+	if (!there)
+		sem_wait(&wide.told);
+	ok(!there && wide.job.state == NN_JOB_DONE,
+	   "batch: a wide request of cheap rows does not keep the loop that read it");
+	sem_wait(&held.told);
+	free(in);
+	free(out);
+	nn_lane_close(heavy);
+	nn_lane_close(lane);
+	nn_batcher_close(b);
+}
+
 static void put_next(struct nn_job *job)
 {
 	struct chain *c = (struct chain *)job;
@@ -351,6 +409,7 @@ int main(void)
 	late_rows_are_dropped(model);
 	nobody_is_forgotten(model);
 	full_batches_go(model);
+	wide_ones_are_for_workers(model);
 	chains_go_on(model);
 	lanes_take_turns(model);
 	null_answers();

@@ -19,7 +19,7 @@
 
 /*
  * What the handler does by path: /now answers at once, /later from another thread, /held when
- * release() is called; all others at the end of the round.
+ * release() is called; /sleep keeps its loop for 0.7 seconds; all others at the end of the round.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -30,6 +30,7 @@ static struct {
 	pthread_t worker;
 	_Atomic size_t handled, ended, refused;
 	_Atomic unsigned last_status;
+	_Atomic bool sleeping; /* the handler of /sleep */
 } bench = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 
 /* Of the loop that this thread is. */
@@ -66,6 +67,10 @@ static void handle(void *arg, struct nn_exchange *x)
 		pthread_cond_signal(&bench.more);
 		pthread_mutex_unlock(&bench.lock);
 		return;
+	}
+	if (strcmp(x->path, "/sleep") == 0) {
+		atomic_store(&bench.sleeping, true);
+		usleep(700000);
 	}
 	in_round[n_in_round++] = x;
 }

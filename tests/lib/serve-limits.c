@@ -279,6 +279,35 @@ static void test_slow(void)
 	nn_http_close(http);
 }
 
+/* One connection's whole request lies there while another one keeps the loop beyond its time. */
+static void test_busy(void)
+{
+	static const char sleep[] = "GET /sleep HTTP/1.1\r\n" HOST "\r\n", good[] = GET HOST "\r\n";
+	struct nn_http_setup setup = plain_setup();
+	struct nn_http *http;
+	int status = 0;
+
+	setup.loops = 1;
+	setup.limits.header_timeout = 0.5;
+	http = serve(&setup);
+	/* on a busy machine the time may be over before it sleeps */
+	for (int tries = 0; tries < 20 && status != 200; tries++) {
+		int sleeps = dial(nn_http_where(http)), waits = dial(nn_http_where(http));
+
+		atomic_store(&bench.sleeping, false);
+		AWAIT(nn_http_connections(http) >= 2);
+		usleep(20000);
+		say(sleeps, sleep, sizeof sleep - 1);
+		AWAIT(atomic_load(&bench.sleeping));
+		say(waits, good, sizeof good - 1);
+		status = hear(waits, false).status;
+		close(sleeps);
+		close(waits);
+	}
+	ok(status == 200, "what lies unread while the server is busy is not late: %d", status);
+	nn_http_close(http);
+}
+
 /* Trailers that do not fit come when the headers have long been there. */
 static void test_trailers(const char *where)
 {
@@ -321,6 +350,7 @@ int main(void)
 	nn_http_close(http);
 	test_connections();
 	test_slow();
+	test_busy();
 	ok(atomic_load(&bench.handled) == atomic_load(&bench.ended), "each request has ended");
 	return tap_done();
 }

@@ -71,16 +71,18 @@ void nn_lane_serve(struct nn_lane *lane, struct nn_split split, double now,
 		allow_all(b);
 }
 
+/* All that is queued counts: a wide request of cheap rows would keep a loop from its clients. */
 static bool is_light(const struct nn_lane *lane, const struct nn_split *split)
 {
 	const struct nn_lane_place *place = &lane->places[split->place];
+	size_t rows = lane->queued < split->rows ? lane->queued : split->rows;
 	double cost;
 
 	if (lane->null_row)
 		return true;
 	if (place->model->device != place->model->host || place->model->part.ranks)
 		return false;
-	cost = nn_costs_at(&place->costs, lane->queued < split->rows ? lane->queued : split->rows);
+	cost = nn_costs_at(&place->costs, rows) * (double)lane->queued / (double)rows;
 	return cost > 0 && cost < NN_LIGHT_S;
 }
 

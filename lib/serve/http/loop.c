@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -185,8 +186,18 @@ static bool is_slow(const struct nn_http_link *link, double now)
 	return link->request && due > (double)link->request->exchange.bytes;
 }
 
+/* Bytes that lie here unread: the loop was busy, the client is not late. They are read at once. */
+static bool is_unread(const struct nn_http_link *link)
+{
+	int bytes = 0;
+
+	return ioctl(link->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 static void end(struct nn_http_link *link, struct nn_http_refusal refusal)
 {
+	if (is_unread(link))
+		return;
 	nn_http_refuse_raw(link, refusal);
 	shutdown(link->fd, SHUT_RD); /* so that libmicrohttpd sees its end */
 }
