@@ -92,8 +92,8 @@ int main(int argc, char **argv)
 	p.options.score = nn_opt_given(&options, "score");
 	p.options.thresholded = nn_opt_given(&options, "threshold");
 	if (nn_opt_given(&options, "precision"))
-		p.precision = 1 + (int)std.precision;
-	p.any_order = !std.reproducible;
+		p.precision = 1 + (int)nn_std_dtype(&std);
+	p.products = nn_products_asked(&std);
 	p.device = std.device;
 	p.device_batch = nn_opt_given(&options, "batch") ? p.options.batch : 1;
 	p.output = std.output;

@@ -41,7 +41,11 @@ int main(int argc, char **argv)
 	serve.device = std.device;
 	serve.log = std.log;
 	serve.threads = (int)std.threads ? (int)std.threads : nn_cpu_count();
-	status = nn_serve_check(&serve, &options, &err);
+	status = std.precision == NN_PRECISION_TF32
+			 ? nn_fail(&err, NN_EUSAGE,
+				   "--precision=tf32: a served row's answer must not depend on the "
+				   "rows beside it; nn-predict and nn-train have tf32")
+			 : nn_serve_check(&serve, &options, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	status = nn_tool_log_open(&log, &options, &std, &err);

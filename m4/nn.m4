@@ -108,6 +108,17 @@ NN_END
 	AS_IF([test $have_cuda = no && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
 		[AC_MSG_ERROR([--with-cuda=$with_cuda: no nvcc that works was found])])
 	AS_IF([test $have_cuda = yes], [cuda_version=$cuda_says], [cuda_version=none])
+	have_cublaslt=no
+	AS_IF([test $have_cuda = yes], [
+		AC_MSG_CHECKING([for cublasLt.h])
+		nn_cppflags=$CPPFLAGS
+		CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+		AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <cublasLt.h>]])], [have_cublaslt=yes])
+		CPPFLAGS=$nn_cppflags
+		AC_MSG_RESULT([$have_cublaslt])])
+	AS_IF([test $have_cublaslt = yes],
+		[cuda_version="$cuda_version, cuBLASLt with --precision=tf32 and --reproducible=no"; cuda_says="$cuda_says, with cuBLASLt"])
+	AM_CONDITIONAL([HAVE_CUBLASLT], [test $have_cublaslt = yes])
 	AC_DEFINE_UNQUOTED([NN_CUDA_VERSION], ["$cuda_version"], [CUDA that nn-cuda.so was built with])
 	AC_SUBST([NVCCFLAGS])
 	AC_SUBST([CUDA_CPPFLAGS])

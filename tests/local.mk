@@ -535,18 +535,31 @@ tests_device_cuda_nn_cuda_la_SOURCES = tests/device/cuda-host.c tests/device/apa
 tests_device_cuda_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/cuda
 tests_device_cuda_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
 # the same over a runtime whose calls fail when a test says so
-tests_device_runtime_nn_cuda_la_SOURCES = tests/device/runtime.c tests/device/runtime/cuda_runtime_api.h \
-	lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c
+tests_device_runtime_nn_cuda_la_SOURCES = tests/device/runtime.c tests/device/runtime/cuda_runtime_api.h tests/device/runtime/cublasLt.h \
+	lib/device/cuda/blas.c lib/device/cuda/blas.h lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c
 tests_device_runtime_nn_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS)
 tests_device_runtime_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/runtime
 tests_device_runtime_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
+# the same as it is built without the library's header
+check_LTLIBRARIES += tests/device/plain/nn-cuda.la
+tests_device_plain_nn_cuda_la_SOURCES = tests/device/runtime.c lib/device/cuda/blas-none.c lib/device/cuda/open.c lib/device/cuda/queue.c
+tests_device_plain_nn_cuda_la_CPPFLAGS = $(tests_device_runtime_nn_cuda_la_CPPFLAGS)
+tests_device_plain_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/plain
+tests_device_plain_nn_cuda_la_LIBADD = $(tests_device_runtime_nn_cuda_la_LIBADD)
+# and the library of products beside it, in a place of its own: LD_LIBRARY_PATH
+check_LTLIBRARIES += tests/device/cublas/libcublasLt.la
+tests_device_cublas_libcublasLt_la_SOURCES = tests/device/cublaslt.c tests/device/runtime/cublasLt.h
+tests_device_cublas_libcublasLt_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS)
+tests_device_cublas_libcublasLt_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
+tests_device_cublas_libcublasLt_la_LDFLAGS = $(KIND_LDFLAGS) -version-info 13:0:0 -rpath $(abs_top_builddir)/tests/device/cublas
 check_PROGRAMS += tests/lib/device-queue
 tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats
+CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats \
+	tests/cli/device-products.bats tests/device/products.py
 EXTRA_DIST += tests/device/on-gpu tests/device/layers.py tests/device/faults.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h

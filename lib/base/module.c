@@ -80,3 +80,20 @@ const void *nn_module_open(const char *name, struct nn_error *err)
 		nn_fail(err, NN_ENODEV, "module nn-%s.so is not installed", name);
 	return table;
 }
+
+int nn_module_library(const char *file, const struct nn_module_function *functions, size_t n,
+		      struct nn_error *err)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return nn_fail(err, NN_ENODEV, "cannot load %s", dlerror());
+	for (size_t i = 0; i < n; i++) {
+		void *function = dlsym(library, functions[i].name);
+
+		if (!function)
+			return nn_fail(err, NN_ENODEV, "%s has no %s", file, functions[i].name);
+		memcpy(functions[i].to, &function, sizeof function);
+	}
+	return 0;
+}

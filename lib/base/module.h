@@ -3,9 +3,10 @@
 #define NN_BASE_MODULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include "base/error.h"
 
-#define NN_MODULE_ABI 3
+#define NN_MODULE_ABI 4
 
 /* Every module exports `const struct nn_module nn_module`. */
 struct nn_module {
@@ -20,5 +21,16 @@ struct nn_module {
  * that says what needed it.
  */
 const void *nn_module_open(const char *name, struct nn_error *err);
+
+/*
+ * n functions of the shared library `file`, found as the system finds libraries, put where `to`
+ * says; it is never closed. NN_ENODEV: it or one of them is not there, which the line names.
+ */
+struct nn_module_function {
+	const char *name;
+	void *to; /* a pointer to that function */
+};
+int nn_module_library(const char *file, const struct nn_module_function *functions, size_t n,
+		      struct nn_error *err);
 
 #endif

@@ -147,12 +147,20 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES],
 		  struct nn_error *err);
 
+/* What --precision says: a type of values, or of f32 with products by tensor cores. */
+enum nn_precision {
+	NN_PRECISION_F32 = NN_F32,
+	NN_PRECISION_F64 = NN_F64,
+	NN_PRECISION_I8 = NN_I8, /* the last of the types */
+	NN_PRECISION_TF32,
+};
+
 /* Rows every tool takes. */
 struct nn_std_options {
 	const char *device; /* cpu or auto, which is cpu */
 	uint64_t threads;   /* 0: not given */
 	uint64_t seed;
-	enum nn_dtype precision;
+	enum nn_precision precision; /* nn_std_dtype */
 	bool reproducible;
 	const char *log;
 	const char *output;
@@ -163,6 +171,8 @@ struct nn_std_options {
 };
 extern const struct nn_opt nn_std_opts[];
 #define nn_std_opts_no_output (nn_std_opts + 1) /* of a tool whose answers go elsewhere */
+/* The type of values in files. */
+enum nn_dtype nn_std_dtype(const struct nn_std_options *std);
 /* NN_EUSAGE where --precision is a type that files alone have: of tools that write no model. */
 int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err);
 

@@ -4,13 +4,18 @@
 #include "bench/bench.h"
 #include "bench/model.h"
 #include "device/device.h"
+#include "device/products.h"
 
 const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *name,
 					enum nn_dtype dtype, struct nn_error *err)
 {
+	char full[NN_PRODUCTS_NAME];
+
 	for (size_t i = 0; b->setup.devices && b->setup.devices[i]; i++)
 		if (strcmp(b->setup.devices[i]->name, name) == 0)
 			return b->setup.devices[i];
+	if (strncmp(name, "cpu", 3) != 0)
+		name = nn_products_device(full, name, nn_products_asked(b->std));
 	return nn_device_open(name, dtype, err);
 }
 
@@ -30,17 +35,17 @@ const struct nn_device *nn_bench_device_for(const struct nn_bench *b, const char
 int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICES],
 		     struct nn_error *err)
 {
+	static const char *const cpu[] = { "cpu", "cpu+openblas", "cpu+tf32" };
+	enum nn_products products = nn_products_asked(b->std);
 	int n = 0;
 
 	(void)err;
 	if (nn_opt_given(b->setup.list, "device") && strcmp(b->std->device, "auto") != 0) {
-		names[0] = !b->std->reproducible && strcmp(b->std->device, "cpu") == 0
-				   ? "cpu+openblas"
-				   : b->std->device;
+		names[0] = strcmp(b->std->device, "cpu") == 0 ? cpu[products] : b->std->device;
 		return 1;
 	}
-	if (!b->std->reproducible) {
-		names[0] = "cpu+openblas";
+	if (products != NN_PRODUCTS_OWN) {
+		names[0] = products == NN_PRODUCTS_TF32 ? "cuda" : cpu[products];
 		return 1;
 	}
 	for (size_t i = 0; b->setup.devices && b->setup.devices[i] && n < NN_BENCH_DEVICES; i++)
@@ -53,7 +58,8 @@ int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICE
 int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_bench_model **subject,
 		     struct nn_error *err)
 {
-	int precision = nn_opt_given(b->setup.list, "precision") ? 1 + (int)b->std->precision : 0;
+	int precision =
+		nn_opt_given(b->setup.list, "precision") ? 1 + (int)nn_std_dtype(b->std) : 0;
 
 	return nn_bench_model_open(subject, operand, precision, b->std->seed, err);
 }

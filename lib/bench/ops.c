@@ -187,7 +187,7 @@ static int measure_all(void *arg, struct nn_error *err)
 int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct ops o = { .bench = b, .n = n, .words = words };
-	enum nn_dtype dtype = b->std->precision;
+	enum nn_dtype dtype = nn_std_dtype(b->std);
 	struct nn_error no_blas;
 
 	if (n == 1 && nn_roofline_is_model(words[0]))
@@ -197,7 +197,9 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		if (nn_opt_given(b->setup.list, *name))
 			return nn_fail(err, NN_EUSAGE,
 				       "--%s: means something to ops with a MODEL alone", *name);
-	if (check_operands(n, words, err) < 0 || !(o.device = nn_device_open("cpu", dtype, err)))
+	if (check_operands(n, words, err) < 0 ||
+	    !(o.device = nn_device_open(b->std->precision == NN_PRECISION_TF32 ? "cpu+tf32" : "cpu",
+					dtype, err)))
 		return -1;
 	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))
 		nn_bench_note(b, "no rows of openblas: %s", no_blas.text);

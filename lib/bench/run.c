@@ -59,7 +59,10 @@ static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mo
 	nn_report_text(r->w.report, "mode", nn_bench_modes[mode]);
 	nn_report_text(r->w.report, "device", r->device_name);
 	nn_report_text(r->w.report, "precision",
-		       r->int8 ? "int8" : nn_dtype_name(r->w.subject->dtype));
+		       r->int8 ? "int8"
+		       : r->b->std->precision == NN_PRECISION_TF32
+			       ? "tf32"
+			       : nn_dtype_name(r->w.subject->dtype));
 	nn_report_count(r->w.report, "batch", batch);
 	if (m->n > 0)
 		put_figures(r, trial, batch, m);
@@ -99,6 +102,8 @@ static int take_device(struct run *r, const char *name, enum nn_bench_mode mode,
 					&r->int8, err);
 	if (!r->device)
 		return -1;
+	if (strchr(r->device->name, '+')) /* by whose products it is another one */
+		r->device_name = r->device->name;
 	r->peak = nn_peak_fma(r->b, r->device, r->b->pool, PEAK_S);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/module.h"
 #include "device/device.h"
+#include "device/products.h"
 #include "device/wings.h"
 
 static const struct {
@@ -16,17 +17,17 @@ static const struct {
 	{ "cpu+openblas", nn_cpu_open_blas },
 };
 
-/* NAME or NAME:N of the module nn-NAME.so; the number, or -1. */
+/* NAME or NAME:N of the module nn-NAME.so, and products; the number, or -1. */
 static int number_of(const char *device, const char *name)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), end = strcspn(device, "+");
 
-	if (strncmp(device, name, n) != 0)
+	if (strncmp(device, name, n) != 0 || nn_products_named(device) == NN_N_PRODUCTS)
 		return -1;
-	if (device[n] == '\0')
+	if (end == n)
 		return 0;
-	return device[n] == ':' && device[n + 1] &&
-			       strspn(device + n + 1, "0123456789") == strlen(device + n + 1)
+	return device[n] == ':' && end > n + 1 &&
+			       n + 1 + strspn(device + n + 1, "0123456789") == end
 		       ? atoi(device + n + 1)
 		       : -1;
 }
@@ -34,10 +35,17 @@ static int number_of(const char *device, const char *name)
 static const struct nn_device *open_in_module(const char *name, enum nn_dtype dtype,
 					      struct nn_error *err)
 {
-	const struct nn_device_module *module = nn_module_open("cuda", err);
-	const struct nn_device *device =
-		module ? module->open(number_of(name, "cuda"), dtype, err) : NULL;
+	const struct nn_products_module *module = nn_module_open("cuda", err);
+	enum nn_products products = nn_products_named(name);
+	int number = number_of(name, "cuda");
+	const struct nn_device *device = NULL;
 
+	if (module && products == NN_PRODUCTS_OWN)
+		device = module->own->open(number, dtype, err);
+	else if (module && module->open)
+		device = module->open(number, products, dtype, err);
+	else if (module)
+		nn_fail(err, NN_ENODEV, "it has no products but its own");
 	if (!device)
 		nn_fail_at(err, "device %s", name);
 	return device;
@@ -52,6 +60,11 @@ const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, st
 			return devices[i].open(dtype, err);
 	if (number_of(name, "cuda") >= 0)
 		return open_in_module(name, dtype, err);
+	if (strcmp(name, "cpu+tf32") == 0) {
+		nn_fail(err, NN_ENODEV,
+			"--precision=tf32: device cpu has no tensor cores; --device=cuda may have");
+		return NULL;
+	}
 	nn_fail(err, NN_EUSAGE, "unknown device %s: choose cpu, cuda or auto",
 		nn_quote(quoted, name, strlen(name)));
 	return NULL;
@@ -74,10 +87,10 @@ const char *nn_device_there(size_t i)
 const char *nn_device_describe(const char *name)
 {
 	struct nn_error err;
-	const struct nn_device_module *module =
-		number_of(name, "cuda") >= 0 ? nn_module_open("cuda", &err) : NULL;
+	int number = number_of(name, "cuda");
+	const struct nn_products_module *module = number >= 0 ? nn_module_open("cuda", &err) : NULL;
 
-	return module && module->describe ? module->describe(number_of(name, "cuda")) : NULL;
+	return module && module->own->describe ? module->own->describe(number) : NULL;
 }
 
 size_t nn_device_kinds(enum nn_dtype dtype, const struct nn_device *kinds[NN_MAX_KINDS])

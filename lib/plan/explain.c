@@ -247,6 +247,11 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	}
 	if (nn_augment_list(plan->task->augment))
 		nn_text_addf(text, "augmentation: %s\n", nn_augment_list(plan->task->augment));
+	if (strchr(plan->task->device->name, '+'))
+		nn_text_addf(text,
+			     "device: %s: products of dense layers by cuBLASLt, whose bytes are "
+			     "those of a kind of device\n",
+			     plan->task->device->name);
 	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks,
 		     ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
 		     cores == 1 ? "" : "s");

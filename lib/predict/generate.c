@@ -99,7 +99,7 @@ static int open_model(struct generation *g, struct nn_error *err)
 	struct nn_model_source source = { .path = p->model,
 					  .as = p->options.model_text ? &as : NULL,
 					  .precision = p->precision,
-					  .any_order = p->any_order,
+					  .products = p->products,
 					  .device_name = p->device,
 					  .batch = 1 };
 

@@ -190,7 +190,7 @@ static const struct nn_device *open_device(struct nn_model *model,
 					   enum nn_dtype dtype, struct nn_error *err)
 {
 	const char *name = source->device_name ? source->device_name : "cpu";
-	char stored[NN_DEVICE_NAME];
+	char stored[NN_DEVICE_NAME], full[NN_PRODUCTS_NAME];
 
 	if (strcmp(name, "auto") == 0) {
 		struct nn_use use = { nn_net_text(model->net), false,
@@ -199,8 +199,7 @@ static const struct nn_device *open_device(struct nn_model *model,
 		nn_device_stored(&use, stored, model->note);
 		name = stored;
 	}
-	return nn_device_open(source->any_order && strcmp(name, "cpu") == 0 ? "cpu+openblas" : name,
-			      dtype, err);
+	return nn_device_open(nn_products_device(full, name, source->products), dtype, err);
 }
 
 /* int8 weights are multiplied as such, unless a type was asked for or the device cannot. */

@@ -3,6 +3,7 @@
 #define NN_PREDICT_MODEL_H
 
 #include "data/schema/schema.h"
+#include "device/products.h"
 #include "device/stored.h"
 #include "graph/graph.h"
 #include "model/model.h"
@@ -38,9 +39,9 @@ struct nn_model {
 struct nn_model_source {
 	const char *path;               /* model file, or weights where as is given */
 	const struct nn_weights_as *as; /* -m TEXT of weights made elsewhere; NULL */
-	int precision;           /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
-	bool fields;             /* that nn_model_encode takes will come */
-	bool any_order;          /* --reproducible=no: sums need no order */
+	int precision; /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
+	bool fields;   /* that nn_model_encode takes will come */
+	enum nn_products products;
 	const char *device_name; /* of --device; NULL: cpu */
 	size_t batch;            /* rows at once, which auto asks for; 0: 1 */
 	const struct nn_device

@@ -55,8 +55,8 @@ struct nn_predict {
 	const struct nn_opt_list *list; /* of the command line, for the log */
 	int precision;                  /* 0: as the model; 1 + dtype */
 	uint64_t seed;                  /* of --generate */
-	int threads;        /* 0: as many as there are, asked for when a whole batch comes */
-	bool any_order;     /* --reproducible=no */
+	int threads; /* 0: as many as there are, asked for when a whole batch comes */
+	enum nn_products products;
 	const char *device; /* --device; NULL: cpu */
 	/* rows at once that auto asks for: --batch where it was given, else 1 */
 	size_t device_batch;

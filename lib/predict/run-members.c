@@ -51,7 +51,7 @@ static int load(struct nn_run *r, size_t k, int precision, struct nn_error *err)
 	struct nn_model_source source = { .path = m->path,
 					  .as = o->model_text ? &as : NULL,
 					  .precision = precision,
-					  .any_order = r->p->any_order,
+					  .products = r->p->products,
 					  .device_name = r->p->device,
 					  .batch = r->p->device_batch };
 

@@ -378,7 +378,7 @@ int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, str
 		.host = &job->host,
 		.comm = comm,
 		.verbose = job->std->verbose > 0,
-		.reduce = { job->std->precision, (enum nn_reduce_op)job->options->op,
+		.reduce = { nn_std_dtype(job->std), (enum nn_reduce_op)job->options->op,
 			    (size_t)comm->size },
 	};
 	int n = nn_allreduce_sizes(job->options->sizes, b.sizes, err), status = -1;

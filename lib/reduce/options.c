@@ -132,6 +132,9 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 
 	if (nn_std_check_computed(job->std, err) < 0)
 		return -1;
+	if (job->std->precision == NN_PRECISION_TF32)
+		return nn_fail(err, NN_EUSAGE,
+			       "--precision=tf32: is a way to multiply; arrays are f32 or f64");
 	if (o->algorithm == NN_ALGORITHM_MPI && job->std->reproducible)
 		return nn_fail(err, NN_EUSAGE,
 			       "--algorithm=mpi: MPI adds in an order of its own; say "

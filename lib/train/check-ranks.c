@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "device/device.h"
+#include "device/products.h"
 #include "parallel/strategy.h"
 #include "step/stages.h"
 #include "train/check.h"
@@ -16,10 +17,10 @@ static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
 	if (s->train->selfcheck)
 		return nn_fail(err, NN_EUSAGE,
 			       "--tensor=%llu: not with --selfcheck, which is one process", ranks);
-	if (!s->std->reproducible)
-		return nn_fail(
-			err, NN_EUSAGE,
-			"--reproducible=no: not with --tensor, whose ranks rest on equal bytes");
+	if (nn_products_asked(s->std) != NN_PRODUCTS_OWN)
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: not with --tensor, whose ranks rest on equal bytes",
+			       nn_products_option(s->std));
 	return 0;
 }
 

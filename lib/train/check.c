@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "device/products.h"
 #include "model/onnx.h"
 #include "step/optimizer.h"
 #include "step/schedule.h"
@@ -312,9 +313,10 @@ static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE,
 			       "--%s: --selfcheck trains no model and writes nothing but its table",
 			       name);
-	if (!s->std->reproducible)
+	if (nn_products_asked(s->std) != NN_PRODUCTS_OWN)
 		return nn_fail(err, NN_EUSAGE,
-			       "--reproducible=no: promises nothing that --selfcheck could check");
+			       "%s: promises nothing that --selfcheck could check",
+			       nn_products_option(s->std));
 	return 0;
 }
 

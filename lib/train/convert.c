@@ -73,7 +73,7 @@ static int convert(const struct nn_train_setup *s, const struct nn_model_file *f
 	int status;
 
 	if (nn_opt_given(s->list, "precision"))
-		f.dtype = s->std->precision;
+		f.dtype = nn_std_dtype(s->std);
 	f.params = nn_params_new(nn_net_program(f.net), nn_dtype_computed(f.dtype), err);
 	status = f.params ? nn_model_file_params(file, nn_dtype_computed(f.dtype), f.params, err)
 			  : -1;

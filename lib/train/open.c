@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "device/products.h"
 #include "device/stored.h"
 #include "model/model.h"
 #include "step/evaluate.h"
@@ -29,10 +30,10 @@
 
 static int open_device(struct nn_train *t, const char *name, struct nn_error *err)
 {
-	bool cpu = strcmp(name, "cpu") == 0;
+	char full[NN_PRODUCTS_NAME];
 
-	t->task.device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
-					nn_dtype_computed(t->std->precision), err);
+	t->task.device = nn_device_open(nn_products_device(full, name, nn_products_asked(t->std)),
+					nn_dtype_computed(nn_std_dtype(t->std)), err);
 	return t->task.device ? 0 : -1;
 }
 
@@ -64,10 +65,11 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	t->task.from_file = access(t->options->model, F_OK) == 0;
 	t->task.seed = t->std->seed;
 	if (t->source.f64)
-		t->std->precision = NN_F64;
+		t->std->precision = NN_PRECISION_F64;
 	else if (!nn_opt_given(t->setup.list, "precision"))
-		t->std->precision =
-			t->source.start && t->source.start->dtype == NN_F64 ? NN_F64 : NN_F32;
+		t->std->precision = t->source.start && t->source.start->dtype == NN_F64
+					    ? NN_PRECISION_F64
+					    : NN_PRECISION_F32;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
 	if (nn_layout_ranks(&t->layout) > 1 &&

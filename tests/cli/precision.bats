@@ -213,7 +213,7 @@ PYTHON
     told 2 "nn-train: --precision: the ONNX file m.onnx holds f32 or f64; safetensors hold bf16, f16 and int8, too" \
       nn-train -m f32.st --steps=0 --precision=$type -o m.onnx
   done
-  told 2 "nn-train: --precision=int4: expected one of f32, f64, f16, bf16, int8; did you mean int8?" nn-train -m f32.st --steps=0 --precision=int4
+  told 2 "nn-train: --precision=int4: expected one of f32, f64, f16, bf16, int8, tf32; did you mean int8?" nn-train -m f32.st --steps=0 --precision=int4
 }
 
 # damaged FROM TO OF MESSAGE: the header of OF with other words of the same length

@@ -5,6 +5,7 @@
  */
 #include "apart-inside.h"
 #include "base/module.h"
+#include "device/products.h"
 
 struct nn_apart nn_apart;
 
@@ -41,5 +42,6 @@ static const char *describe(int number)
 	return "device of the tests";
 }
 
-static const struct nn_device_module module = { open_device, describe };
+static const struct nn_device_module own = { open_device, describe };
+static const struct nn_products_module module = { &own, NULL };
 const struct nn_module nn_module = { NN_MODULE_ABI, "cuda", &module };

@@ -8,7 +8,7 @@
 
 #include "apart-inside.h"
 #include "base/module.h"
-#include "device/cuda/cuda.h"
+#include "device/cuda/matmul.h"
 
 #define NN_CUDA_NEAR 9 /* its memory is the host's, and calls return when done: for table tests */
 
@@ -60,6 +60,14 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 	}
 }
 
+/* tests/device/runtime.c has a library. */
+void nn_cuda_matmul(struct nn_queue *queue, const struct nn_cuda_matmul *matmul)
+{
+	(void)queue;
+	(void)matmul;
+	nn_apart_stop("a library was asked for a product");
+}
+
 void *nn_cuda_sums(struct nn_queue *queue)
 {
 	static double near[NN_CUDA_SUMS];
@@ -109,5 +117,6 @@ static const char *describe(int number)
 	return "device of the tests";
 }
 
-static const struct nn_device_module module = { open_device, describe };
+static const struct nn_device_module own = { open_device, describe };
+static const struct nn_products_module module = { &own, NULL };
 const struct nn_module nn_module = { NN_MODULE_ABI, "cuda", &module };

@@ -1,6 +1,7 @@
 /* The module nn-cuda.so of the tests. */
 #include "base/module.h"
 #include "base/pool.h"
+#include "device/products.h"
 #include "fake.h"
 #include "near.h"
 
@@ -113,5 +114,6 @@ static const char *describe(int number)
 }
 
 struct nn_fake nn_fake = { .open_cpu = open_cpu };
-static const struct nn_device_module table = { open_cuda, describe };
+static const struct nn_device_module own = { open_cuda, describe };
+static const struct nn_products_module table = { &own, NULL };
 const struct nn_module nn_module = { NN_MODULE_ABI, "cuda", &table };

@@ -23,9 +23,10 @@
 
 bool nn_cuda_backwards;
 
-/* A launch, a copy of lines, or bytes set. */
+/* A launch, a copy of lines, bytes set, or what a library does. */
 struct work {
 	struct work *next;
+	void (*call)(const void *args);
 	const struct nn_cuda_kernel *kernel;
 	size_t blocks;
 	char *to;
@@ -136,6 +137,10 @@ cudaError_t cudaSetDevice(int number)
 
 static void run(const struct work *w)
 {
+	if (w->call) {
+		w->call(w->args);
+		return;
+	}
 	if (w->kernel) {
 		nn_cuda_backwards = !nn_cuda_backwards;
 		((void (*)(const void *args, size_t blocks))w->kernel->run)(w->args, w->blocks);
@@ -166,6 +171,17 @@ static void do_work(struct stream *stream, struct work *w)
 	}
 	run(w);
 	free(w);
+}
+
+/* Of a library beside the runtime (cublaslt.c): run(what), of so many bytes, in the stream's order. */
+void nn_runtime_ask(cudaStream_t stream, void (*run)(const void *), const void *what, size_t bytes);
+void nn_runtime_ask(cudaStream_t stream, void (*run)(const void *), const void *what, size_t bytes)
+{
+	struct work *w = work_new(bytes);
+
+	w->call = run;
+	memcpy(w->args, what, bytes);
+	do_work(stream, w);
 }
 
 static const struct nn_cuda_kernel *kernel_of(const void *function)

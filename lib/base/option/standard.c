@@ -8,11 +8,16 @@
 #define AT(member) offsetof(struct nn_std_options, member)
 
 static const char *const precisions[] = { [NN_F32] = "f32",   [NN_F64] = "f64", [NN_F16] = "f16",
-					  [NN_BF16] = "bf16", [NN_I8] = "int8", NULL };
+					  [NN_BF16] = "bf16", [NN_I8] = "int8", [NN_PRECISION_TF32] = "tf32", NULL };
+
+enum nn_dtype nn_std_dtype(const struct nn_std_options *std)
+{
+	return std->precision == NN_PRECISION_TF32 ? NN_F32 : (enum nn_dtype)std->precision;
+}
 
 int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err)
 {
-	return nn_dtype_computed(std->precision) == std->precision
+	return nn_dtype_computed(nn_std_dtype(std)) == nn_std_dtype(std)
 		       ? 0
 		       : nn_fail(err, NN_EUSAGE,
 				 "--precision=%s: is a type of model files, which nn-train writes; "
@@ -92,19 +97,24 @@ const struct nn_opt nn_std_opts[] = {
 	  .offset = AT(precision),
 	  .arg = "TYPE",
 	  .choices = precisions,
-	  .help = "type of weights and computation: f32 or f64; of nn-train's model file also "
-		  "bf16, f16 or int8",
+	  .help = "type of weights and computation: f32, f64, or tf32 on cuda; of nn-train's "
+		  "model file also bf16, f16 or int8",
 	  .man = "The default is f32, f64 where the model that is read is f64. bf16, f16 and int8 "
 		 "are types of files: nn-train rounds to them what it writes, and computes in "
 		 "f32; every tool reads them. Predictions multiply int8 weights as whole "
-		 "numbers on the CPU, unless this says f32." },
+		 "numbers on the CPU, unless this says f32. tf32 is f32 whose products of dense "
+		 "layers and of the inputs of recurrent ones go to tensor cores by cuBLASLt, "
+		 "with factors rounded to 10 bits: of --device=cuda alone, where libcublasLt.so "
+		 "is found (LD_LIBRARY_PATH). Files are those of f32; the values in them depend "
+		 "on the kind of GPU." },
 	{ .name = "reproducible",
 	  .also = "deterministic",
 	  .type = NN_OPT_YESNO,
 	  .offset = AT(reproducible),
 	  .arg = "yes|no",
 	  .fallback = "yes",
-	  .help = "promise the same bytes; no lets products go to OpenBLAS where that is faster" },
+	  .help = "promise the same bytes; no lets products go to OpenBLAS where that is faster, "
+		  "on cuda to cuBLASLt" },
 	{ .name = "log",
 	  .also = "log-file,logfile",
 	  .type = NN_OPT_STRING,

@@ -9,10 +9,12 @@ NN_CUDA_SRC = \
 	lib/device/cuda/kernels.def \
 	lib/device/cuda/kernels.h \
 	lib/device/cuda/launch.h \
+	lib/device/cuda/matmul.h \
 	lib/device/cuda/move.c \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/panels.h \
+	lib/device/cuda/plain.c \
 	lib/device/cuda/phase.h lib/device/cuda/taps.h \
 	lib/device/cuda/product.c \
 	lib/device/cuda/product.h \
@@ -38,7 +40,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/weights.cu \
 	lib/device/cuda/windows.cu
 NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1
-EXTRA_DIST += $(NN_CUDA_CU)
+EXTRA_DIST += $(NN_CUDA_CU) lib/device/cuda/blas.c lib/device/cuda/blas-none.c
 
 # what asks for kernels, for both types
 nn_cuda_asks = lib/device/cuda/libask_f32.la lib/device/cuda/libask_f64.la
@@ -51,7 +53,12 @@ if HAVE_CUDA
 noinst_LTLIBRARIES += $(nn_cuda_asks)
 nn_cuda_kernels = $(NN_CUDA_CU:.cu=-f32.lo) $(NN_CUDA_CU:.cu=-f64.lo)
 pkglib_LTLIBRARIES += lib/nn-cuda.la
-lib_nn_cuda_la_SOURCES = lib/device/cuda/open.c lib/device/cuda/queue.c
+lib_nn_cuda_la_SOURCES = lib/device/cuda/open.c lib/device/cuda/queue.c lib/device/cuda/blas.h
+if HAVE_CUBLASLT
+lib_nn_cuda_la_SOURCES += lib/device/cuda/blas.c
+else
+lib_nn_cuda_la_SOURCES += lib/device/cuda/blas-none.c
+endif
 lib_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -Wl,--exclude-libs,ALL
 lib_nn_cuda_la_LIBADD = $(nn_cuda_asks) $(nn_cuda_kernels) $(CUDA_LIBS) -lm

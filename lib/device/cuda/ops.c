@@ -1,5 +1,6 @@
 /* The table of the device: a kernel for each op, and what they share. */
 #include "device/cuda/launch.h"
+#include "device/cuda/matmul.h"
 
 static const struct nn_kernel *const kernels[NN_N_OPS] = {
 #define NN_OP(id, name) [NN_OP_##id] = &NN_CUDA(op_##id),
@@ -21,6 +22,17 @@ void NN_CUDA(device)(struct nn_device *device, const struct nn_device *cpu,
 	device->fma = NULL;
 	device->read = NULL;
 	NN_CUDA(functions)(device);
+}
+
+void NN_CUDA(use_library)(struct nn_device *device, enum nn_products products)
+{
+	static const struct nn_kernel *plain[NN_N_OPS];
+
+	memcpy(plain, kernels, sizeof plain);
+	plain[NN_OP_dense] = &NN_CUDA(op_dense_plain);
+	plain[NN_OP_recurrent] = &NN_CUDA(op_recurrent_plain);
+	device->kernels = plain;
+	device->name = products == NN_PRODUCTS_TF32 ? "cuda+tf32" : "cuda+cublas";
 }
 
 struct nn_bounds NN_CUDA(bounds)(struct nn_queue *queue, const size_t *bound, size_t n, size_t unit,

@@ -7,7 +7,7 @@
 
 struct product {
 	struct nn_conv c;
-	bool dense;
+	bool dense, plain; /* plain: products are a library's (plain.c) */
 	const struct nn_epilogue *epilogue;
 	bool bias;
 	size_t positions; /* rows of a sample: a dense layer's leading dimensions */
@@ -49,6 +49,15 @@ static struct product dense_of(const struct nn_site *site)
 
 	p.c = NN_CUDA(matrix)(in, a->out);
 	p.packed = NN_CUDA(packed)(&p.c);
+	return p;
+}
+
+static struct product plain_of(const struct nn_site *site)
+{
+	struct product p = dense_of(site);
+
+	p.plain = true;
+	p.packed = p.c.cin * p.c.cout;
 	return p;
 }
 
@@ -102,7 +111,10 @@ static void forward(const struct nn_call *call, const struct product *p)
 	a.y = p->pooled ? call->work : call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
-	NN_CUDA(product)(queue, &a);
+	if (p->plain)
+		NN_CUDA(plain_product)(queue, &a, call->work);
+	else
+		NN_CUDA(product)(queue, &a);
 	if (nn_tail_rest(p->epilogue))
 		NN_CUDA(activate)(queue, p->epilogue, a.y, a.n);
 	if (p->pooled) {
@@ -155,7 +167,8 @@ void NN_CUDA(input_gradient)(struct nn_queue *queue, const struct nn_product_arg
 		NN_ASK(queue, product_input, *a);
 }
 
-static void input_gradient(const struct nn_call *call, const struct product *p, const real *d)
+static void input_gradient(const struct nn_call *call, const struct product *p, const real *d,
+			   void *work)
 {
 	NN_ARGS(struct nn_product_args, a);
 
@@ -169,11 +182,14 @@ static void input_gradient(const struct nn_call *call, const struct product *p, 
 	a.dy = d;
 	a.dx = call->dx[0];
 	a.add = call->dx_add[0];
-	NN_CUDA(input_gradient)(call->site.queue, &a);
+	if (p->plain)
+		NN_CUDA(plain_input)(call->site.queue, &a, work);
+	else
+		NN_CUDA(input_gradient)(call->site.queue, &a);
 }
 
 static void weight_gradients(const struct nn_call *call, const struct product *p, const real *d,
-			     char *room)
+			     void *work, char *room)
 {
 	NN_ARGS(struct nn_weights_args, a);
 
@@ -181,23 +197,26 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 	a.x = call->x[0];
 	a.dy = d;
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
-	NN_CUDA(weight_gradient)(call, 0, &a, &room);
+	if (p->plain)
+		NN_CUDA(plain_weights)(call, 0, &a, work);
+	else
+		NN_CUDA(weight_gradient)(call, 0, &a, &room);
 	if (p->bias)
 		NN_CUDA(bias_gradient)(call, 1, &a, &room);
 }
 
 static void backward(const struct nn_call *call, const struct product *p)
 {
-	char *room = call->work;
+	char *work = call->work, *room = work + (p->plain ? NN_CUDA_WORKSPACE : 0);
 	const real *d;
 
 	if (!p->dense && !call->dw[0]) { /* of dy and derived alone */
-		input_gradient(call, p, call->dy);
+		input_gradient(call, p, call->dy, NULL);
 		return;
 	}
 	d = before_epilogue(call, p, &room);
-	input_gradient(call, p, d);
-	weight_gradients(call, p, d, room);
+	input_gradient(call, p, d, work);
+	weight_gradients(call, p, d, work, room);
 }
 
 /* ---- memory and packing ---- */
@@ -205,13 +224,15 @@ static void backward(const struct nn_call *call, const struct product *p)
 static size_t work_of(const struct nn_site *site, const struct product *p, size_t max_rows,
 		      size_t max_leaves)
 {
-	size_t z = p->pooled ? nn_cuda_rounded(max_rows * p->image * sizeof(real)) : 0;
+	size_t z = p->pooled  ? nn_cuda_rounded(max_rows * p->image * sizeof(real))
+		   : p->plain ? NN_CUDA_WORKSPACE
+			      : 0;
 
 	if (!site->training)
 		return z;
 	/* a call may have fewer leaves, whose buffers are fewer */
-	return z + nn_bounds_bytes(max_leaves) + NN_CUDA(leaves_bytes)(p->packed, max_leaves) +
-	       NN_CUDA(leaves_bytes)(p->out, max_leaves);
+	return z + nn_bounds_bytes(max_leaves) + NN_CUDA(leaves_bytes)(p->out, max_leaves) +
+	       (p->plain ? 0 : NN_CUDA(leaves_bytes)(p->packed, max_leaves));
 }
 
 void NN_CUDA(pack)(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
@@ -234,7 +255,8 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 		     const void *from, void *to, bool unpack)
 {
 	if (param == 0)
-		NN_CUDA(pack)(site->queue, &p->c, p->channels, p->flat, from, to, unpack);
+		(p->plain ? NN_CUDA(plain_pack) : NN_CUDA(pack))(site->queue, &p->c, p->channels,
+								 p->flat, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, p->out * sizeof(real));
 }
@@ -276,6 +298,7 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 	}
 
 NN_PRODUCT(dense, dense_of)
+NN_PRODUCT(plain, plain_of)
 NN_PRODUCT(conv2d, conv_of)
 
 const struct nn_kernel NN_CUDA(op_dense) = { .forward = dense_forward,
@@ -284,6 +307,13 @@ const struct nn_kernel NN_CUDA(op_dense) = { .forward = dense_forward,
 					     .packed = dense_packed,
 					     .pack = dense_pack,
 					     .unpack = dense_unpack };
+
+const struct nn_kernel NN_CUDA(op_dense_plain) = { .forward = plain_forward,
+						   .backward = plain_backward,
+						   .work = plain_work,
+						   .packed = plain_packed,
+						   .pack = plain_pack,
+						   .unpack = plain_unpack };
 
 static size_t conv2d_saved(const struct nn_site *site, size_t max_rows)
 {

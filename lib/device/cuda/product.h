@@ -3,6 +3,7 @@
 #define NN_DEVICE_CUDA_PRODUCT_H
 
 #include "device/cuda/launch.h"
+#include "device/cuda/matmul.h"
 
 /* A dense layer, which is a 1x1 convolution of an image of one pixel. */
 struct nn_conv NN_CUDA(matrix)(size_t in, size_t out);
@@ -35,6 +36,17 @@ void NN_CUDA(turn)(struct nn_queue *queue, const struct nn_conv *c, const real *
 /* Canonical to packed or back; channels, positions: of a flattened image, or 0. */
 void NN_CUDA(pack)(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
 		   size_t positions, const void *from, void *to, bool unpack);
+
+/*
+ * The same by a library, of weights that are plain: [out][in]. Leaves are not told apart; work:
+ * NN_CUDA_WORKSPACE bytes, besides those of a->leaf and biases.
+ */
+void NN_CUDA(plain_product)(struct nn_queue *queue, const struct nn_product_args *a, void *work);
+void NN_CUDA(plain_input)(struct nn_queue *queue, const struct nn_product_args *a, void *work);
+void NN_CUDA(plain_weights)(const struct nn_call *call, int param, const struct nn_weights_args *a,
+			    void *work);
+void NN_CUDA(plain_pack)(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
+			 size_t positions, const void *from, void *to, bool unpack);
 
 static inline size_t nn_cuda_rounded(size_t bytes)
 {

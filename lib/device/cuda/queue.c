@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "base/memory.h"
-#include "device/cuda/cuda.h"
+#include "device/cuda/blas.h"
 #include "device/queue.h"
 
 struct nn_cuda_queue {
@@ -14,8 +14,10 @@ struct nn_cuda_queue {
 	cudaStream_t stream;
 	cudaEvent_t event; /* of what was asked for until another queue waited for it */
 	void *sums;
+	struct nn_cuda_blas *blas; /* NULL: the device has its own products */
 	cudaError_t failed; /* first, since the last wait */
 	const char *what;   /* did: a kernel, a copy */
+	const char *why;
 	bool lost;          /* the device answers no more */
 };
 
@@ -31,12 +33,19 @@ static struct nn_cuda_queue *queue_of(struct nn_queue *queue)
 	return q;
 }
 
-static void note(struct nn_cuda_queue *q, cudaError_t error, const char *what)
+static void note_as(struct nn_cuda_queue *q, cudaError_t error, const char *what, const char *why)
 {
 	if (error == cudaSuccess || q->failed != cudaSuccess)
 		return;
 	q->failed = error;
 	q->what = what;
+	q->why = why;
+}
+
+static void note(struct nn_cuda_queue *q, cudaError_t error, const char *what)
+{
+	if (error != cudaSuccess)
+		note_as(q, error, what, cudaGetErrorString(error));
 }
 
 void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel, size_t blocks,
@@ -48,6 +57,15 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 
 	note(q, cudaLaunchKernel((const void *)kernel->run, grid, block, pointers, 0, q->stream),
 	     kernel->name);
+}
+
+void nn_cuda_matmul(struct nn_queue *queue, const struct nn_cuda_matmul *matmul)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	const char *why = nn_cuda_blas_run(q->blas, matmul);
+
+	if (why)
+		note_as(q, cudaErrorUnknown, matmul->name, why);
 }
 
 void *nn_cuda_sums(struct nn_queue *queue)
@@ -94,6 +112,7 @@ static void queue_close(struct nn_queue *queue)
 
 	if (q->stream)
 		cudaStreamSynchronize(q->stream);
+	nn_cuda_blas_free(q->blas);
 	if (q->event)
 		cudaEventDestroy(q->event);
 	if (q->sums)
@@ -115,9 +134,13 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
 	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
 	    (error = cudaEventCreateWithFlags(&q->event, cudaEventDisableTiming)) == cudaSuccess &&
-	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess)
-		return &q->head;
-	failed(q, error, "opening it", err);
+	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess) {
+		if (nn_cuda_products(device) == NN_PRODUCTS_OWN ||
+		    (q->blas = nn_cuda_blas_new(q->number, device, q->stream, err)))
+			return &q->head;
+	} else {
+		failed(q, error, "opening it", err);
+	}
 	queue_close(&q->head);
 	return NULL;
 }
@@ -137,7 +160,7 @@ static int queue_wait(struct nn_queue *queue, struct nn_error *err)
 	if (!q->lost)
 		q->failed = cudaSuccess;
 	return nn_fail(err, q->lost ? NN_ENODEV : NN_EFAIL, "device cuda:%d: %s failed: %s",
-		       q->number, q->what, cudaGetErrorString(error));
+		       q->number, q->what, q->why);
 }
 
 /* Who goes on after what failed has failed: nobody need wait for the other queue. */
@@ -147,7 +170,7 @@ static void queue_after(struct nn_queue *queue, struct nn_queue *other)
 
 	note(o, cudaEventRecord(o->event, o->stream), "an event");
 	note(q, cudaStreamWaitEvent(q->stream, o->event, 0), "an event");
-	note(q, o->failed, o->what);
+	note_as(q, o->failed, o->what, o->why);
 }
 
 /* ---- memory ---- */

@@ -4,12 +4,12 @@
 struct recurrence {
 	const struct nn_recurrent *attrs;
 	size_t steps, units, sums; /* sums: products of a position, gates * units */
-	size_t kept; /* of a position for backward: gates; gru: the state's part of n */
-	bool lstm, gru;
+	size_t kept;           /* of a position for backward: gates; gru: the state's part of n */
+	bool lstm, gru, plain; /* plain: products of the input are a library's (plain.c) */
 	struct nn_conv x, h;
 };
 
-static struct recurrence recurrence_of(const struct nn_site *site)
+static struct recurrence recurrence_of(const struct nn_site *site, bool plain)
 {
 	const struct nn_recurrent *attrs = site->attrs;
 	struct recurrence r = { .attrs = attrs,
@@ -17,7 +17,8 @@ static struct recurrence recurrence_of(const struct nn_site *site)
 				.units = attrs->units,
 				.sums = nn_cell_gates(attrs->cell) * attrs->units,
 				.lstm = attrs->cell == NN_CELL_LSTM,
-				.gru = attrs->cell == NN_CELL_GRU };
+				.gru = attrs->cell == NN_CELL_GRU,
+				.plain = plain };
 
 	r.kept = r.lstm || r.gru ? 4 * r.units : r.units;
 	r.x = NN_CUDA(matrix)(site->in[0].dim[1], r.sums);
@@ -70,11 +71,11 @@ static void go_to(const struct recurrence *r, struct nn_recurrent_args *a, size_
 	a->at_last = i == r->steps - 1;
 }
 
-static void forward(const struct nn_call *call)
+static void forward(const struct nn_call *call, bool plain)
 {
-	const struct recurrence r = recurrence_of(&call->site);
+	const struct recurrence r = recurrence_of(&call->site, plain);
 	struct nn_recurrent_args a = args_of(call, &r);
-	char *room = call->work;
+	char *work = call->work, *room = work + (plain ? NN_CUDA_WORKSPACE : 0);
 	NN_ARGS(struct nn_product_args, p);
 
 	p.n = call->rows * r.steps * r.sums;
@@ -83,7 +84,10 @@ static void forward(const struct nn_call *call)
 	p.w = call->w[0];
 	p.bias = r.attrs->bias ? call->w[2] : NULL;
 	p.y = take(&room, p.n);
-	NN_CUDA(product)(call->site.queue, &p);
+	if (plain)
+		NN_CUDA(plain_product)(call->site.queue, &p, work);
+	else
+		NN_CUDA(product)(call->site.queue, &p);
 	a.ahead = p.y;
 	a.c = take(&room, a.n);
 	a.y = call->y;
@@ -97,7 +101,7 @@ static void forward(const struct nn_call *call)
 
 /* Gradients of the parameters, from those of all positions' sums. */
 static void weight_gradients(const struct nn_call *call, const struct recurrence *r,
-			     const struct nn_recurrent_args *steps, char *room)
+			     const struct nn_recurrent_args *steps, void *work, char *room)
 {
 	NN_ARGS(struct nn_weights_args, a);
 
@@ -106,18 +110,21 @@ static void weight_gradients(const struct nn_call *call, const struct recurrence
 		a.c = k ? r->h : r->x;
 		a.x = k ? steps->before : call->x[0];
 		a.dy = k ? steps->of_h : steps->of_x;
-		NN_CUDA(weight_gradient)(call, k, &a, &room);
+		if (k == 0 && r->plain)
+			NN_CUDA(plain_weights)(call, k, &a, work);
+		else
+			NN_CUDA(weight_gradient)(call, k, &a, &room);
 		if (r->attrs->bias)
 			NN_CUDA(bias_gradient)(call, 2 + k, &a, &room);
 	}
 }
 
-static void backward(const struct nn_call *call)
+static void backward(const struct nn_call *call, bool plain)
 {
-	const struct recurrence r = recurrence_of(&call->site);
+	const struct recurrence r = recurrence_of(&call->site, plain);
 	struct nn_recurrent_args a = args_of(call, &r);
 	size_t sums = call->rows * r.steps * r.sums;
-	char *room = call->work;
+	char *work = call->work, *room = work + (plain ? NN_CUDA_WORKSPACE : 0);
 	NN_ARGS(struct nn_product_args, p);
 
 	a.dy = call->dy;
@@ -130,7 +137,7 @@ static void backward(const struct nn_call *call)
 		go_to(&r, &a, i);
 		NN_ASK(call->site.queue, recurrent_back, a);
 	}
-	weight_gradients(call, &r, &a, room);
+	weight_gradients(call, &r, &a, work, room);
 	if (!call->dx[0])
 		return;
 	p.n = call->rows * r.steps * r.x.cin;
@@ -139,14 +146,17 @@ static void backward(const struct nn_call *call)
 	p.dy = a.of_x;
 	p.dx = call->dx[0];
 	p.add = call->dx_add[0];
-	NN_CUDA(input_gradient)(call->site.queue, &p);
+	if (plain)
+		NN_CUDA(plain_input)(call->site.queue, &p, work);
+	else
+		NN_CUDA(input_gradient)(call->site.queue, &p);
 }
 
 /* ---- memory and packing ---- */
 
 static size_t saved(const struct nn_site *site, size_t max_rows)
 {
-	const struct recurrence r = recurrence_of(site);
+	const struct recurrence r = recurrence_of(site, false);
 	size_t step = r.kept + (r.lstm ? 2 : 1) * r.units;
 
 	return site->training ? max_rows * (r.steps * step + (r.lstm ? r.units : 0)) * sizeof(real)
@@ -155,57 +165,85 @@ static size_t saved(const struct nn_site *site, size_t max_rows)
 
 static size_t state(const struct nn_site *site)
 {
-	const struct recurrence r = recurrence_of(site);
+	const struct recurrence r = recurrence_of(site, false);
 
 	return (r.lstm ? 2 : 1) * r.units * sizeof(real);
 }
 
-static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
+static size_t work_of(const struct nn_site *site, size_t max_rows, size_t max_leaves, bool plain)
 {
-	const struct recurrence r = recurrence_of(site);
+	const struct recurrence r = recurrence_of(site, plain);
 	size_t sums = nn_cuda_rounded(max_rows * r.steps * r.sums * sizeof(real)),
-	       states = nn_cuda_rounded(max_rows * r.units * sizeof(real));
+	       states = nn_cuda_rounded(max_rows * r.units * sizeof(real)),
+	       x = plain ? 0 : NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.x), max_leaves),
+	       library = plain ? NN_CUDA_WORKSPACE : 0;
 
-	(void)threads;
-	return !site->training ? sums + states
-			       : (r.gru ? 2 : 1) * sums + 2 * states + nn_bounds_bytes(max_leaves) +
-					 NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.x), max_leaves) +
+	return !site->training ? library + sums + states
+			       : library + (r.gru ? 2 : 1) * sums + 2 * states +
+					 nn_bounds_bytes(max_leaves) + x +
 					 NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.h), max_leaves) +
 					 2 * NN_CUDA(leaves_bytes)(r.sums, max_leaves);
 }
 
-static size_t packed(const struct nn_site *site, int param)
+static size_t packed_of(const struct nn_site *site, int param, bool plain)
 {
-	const struct recurrence r = recurrence_of(site);
+	const struct recurrence r = recurrence_of(site, plain);
 
+	if (param == 0 && plain)
+		return r.x.cin * r.x.cout;
 	return param < 2 ? NN_CUDA(packed)(param ? &r.h : &r.x) : r.sums;
 }
 
-static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack)
+static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack,
+		     bool plain)
 {
-	const struct recurrence r = recurrence_of(site);
+	const struct recurrence r = recurrence_of(site, plain);
 
-	if (param < 2)
+	if (param == 0 && plain)
+		NN_CUDA(plain_pack)(site->queue, &r.x, 0, 0, from, to, unpack);
+	else if (param < 2)
 		NN_CUDA(pack)(site->queue, param ? &r.h : &r.x, 0, 0, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, r.sums * sizeof(real));
 }
 
-static void pack(const struct nn_site *site, int param, const void *canonical, void *packed)
-{
-	pack_any(site, param, canonical, packed, false);
-}
+#define NN_RECURRENT(name, plain) \
+	static void name##_forward(const struct nn_call *call) \
+	{ \
+		forward(call, plain); \
+	} \
+	static void name##_backward(const struct nn_call *call) \
+	{ \
+		backward(call, plain); \
+	} \
+	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
+				  int threads) \
+	{ \
+		(void)threads; \
+		return work_of(site, max_rows, max_leaves, plain); \
+	} \
+	static size_t name##_packed(const struct nn_site *site, int param) \
+	{ \
+		return packed_of(site, param, plain); \
+	} \
+	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
+				void *packed) \
+	{ \
+		pack_any(site, param, canonical, packed, false, plain); \
+	} \
+	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
+				  void *canonical) \
+	{ \
+		pack_any(site, param, packed, canonical, true, plain); \
+	} \
+	const struct nn_kernel NN_CUDA(op_##name) = { .forward = name##_forward, \
+						      .backward = name##_backward, \
+						      .saved = saved, \
+						      .state = state, \
+						      .work = name##_work, \
+						      .packed = name##_packed, \
+						      .pack = name##_pack, \
+						      .unpack = name##_unpack };
 
-static void unpack(const struct nn_site *site, int param, const void *packed, void *canonical)
-{
-	pack_any(site, param, packed, canonical, true);
-}
-
-const struct nn_kernel NN_CUDA(op_recurrent) = { .forward = forward,
-						 .backward = backward,
-						 .saved = saved,
-						 .state = state,
-						 .work = work,
-						 .packed = packed,
-						 .pack = pack,
-						 .unpack = unpack };
+NN_RECURRENT(recurrent, false)
+NN_RECURRENT(recurrent_plain, true)

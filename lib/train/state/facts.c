@@ -33,10 +33,15 @@ static int origin_of(const struct nn_opt_list *list, const char *name)
 	return 1;
 }
 
+static bool computes_in_f32(const char *precision)
+{
+	return strcmp(precision, "f64") != 0 && strcmp(precision, "tf32") != 0;
+}
+
 /* bf16, f16 and int8 are types of the model file alone: what is computed is the same. */
 static bool same_computation(const char *name, const char *was, const char *is)
 {
-	return strcmp(name, "precision") == 0 && strcmp(was, "f64") != 0 && strcmp(is, "f64") != 0;
+	return strcmp(name, "precision") == 0 && computes_in_f32(was) && computes_in_f32(is);
 }
 
 /* Options of one origin by name; one that only one of both knows counts as empty. */

@@ -226,7 +226,7 @@ int nn_record_model(const struct nn_model_record *r, struct nn_output *output, v
 						 target.data, train.data },
 			err);
 	else
-		status = output ? nn_model_file_write(output, r->task->net, r->std->precision,
+		status = output ? nn_model_file_write(output, r->task->net, nn_std_dtype(r->std),
 						      (const void *const *)params, input.data,
 						      target.data, train.data, err)
 				: 0;

@@ -10,6 +10,7 @@
 #include "base/json-text.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "device/products.h"
 #include "model/model.h"
 #include "plan/fit.h"
 #include "parallel/pipeline.h"
@@ -99,7 +100,7 @@ void nn_event_start(const struct nn_train *t)
 	nn_log_count(log, "seed", t->std->seed);
 	nn_log_string(log, "device", t->task.device->name);
 	nn_log_string(log, "kernels", t->task.device->kind);
-	nn_log_string(log, "blas", t->std->reproducible ? NULL : "openblas");
+	nn_log_string(log, "blas", nn_products_library(t->std, !t->task.device->remote));
 	nn_log_string(log, "cpu", cpu_name(cpu) ? cpu : NULL);
 	nn_log_count(log, "ranks", (uint64_t)nn_layout_ranks(&t->layout));
 	nn_log_count(log, "threads", (uint64_t)nn_pool_threads(t->task.pool));

@@ -10,7 +10,8 @@ typedef enum {
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorDevicesUnavailable = 46,
 	cudaErrorNoDevice = 100,
-	cudaErrorLaunchFailure = 719
+	cudaErrorLaunchFailure = 719,
+	cudaErrorUnknown = 999
 } cudaError_t;
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming, cudaHostAllocDefault = 0 };

@@ -1,0 +1,97 @@
+"""Products by cuBLASLt, as the library of the tests computes them (tests/device/cublaslt.c: chains in ascending order): a net around
+each layer (NETS of long/same-ranks.py), trained with --reproducible=no in one leaf, has the values that the CPU gives it in one
+leaf, and those of the CPU but for rounding with --precision=tf32. usage: products.py [NET]..."""
+import importlib.util
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+SRC, BUILD = os.environ["NN_SRC"], os.environ["NN_BUILD"]
+spec = importlib.util.spec_from_file_location("same_ranks", SRC + "/tests/long/same-ranks.py")
+same = importlib.util.module_from_spec(spec)
+sys.argv, chosen = sys.argv[:1], sys.argv[1:]
+spec.loader.exec_module(same)
+# A residual that lies where the product goes is added before the bias, not behind it: other values in the last places.
+ROUNDED = {"attention-block"}
+ENVIRONMENT = {**os.environ, "NN_MODULE_PATH": BUILD + "/tests/device/runtime/.libs", "XDG_CACHE_HOME": same.DIR,
+               "LD_LIBRARY_PATH": BUILD + "/tests/device/cublas/.libs", "NN_CUBLAS_CALLS": same.DIR + "/calls"}
+
+
+def values(name):
+    """Of all tensors of a model file, in f64."""
+    with open(f"{same.DIR}/{name}", "rb") as f:
+        data = f.read()
+    n = struct.unpack("<Q", data[:8])[0]
+    found = []
+    for tensor, what in sorted(json.loads(data[8:8 + n]).items()):
+        if tensor != "__metadata__":
+            begin, end = (8 + n + at for at in what["data_offsets"])
+            size = {"F32": 4, "F64": 8}[what["dtype"]]
+            found += struct.unpack(f"<{(end - begin) // size}{'f' if size == 4 else 'd'}", data[begin:end])
+    return found
+
+
+def train(args, name, how):
+    """The values of a model, or what went wrong; products of the library."""
+    with open(same.DIR + "/calls", "w", encoding="ascii") as f:
+        f.write("0 0\n")
+    run = subprocess.run(["nn-train", *args, *how, "-o", name], cwd=same.DIR, env=ENVIRONMENT, capture_output=True, check=False)
+    if run.returncode or run.stderr:
+        return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}", 0
+    with open(same.DIR + "/calls", encoding="ascii") as f:
+        return values(name), int(f.read().split()[1])
+
+
+def predict(name, how):
+    run = subprocess.run(["nn-predict", "-q", *how, name, "kind.csv" if name.startswith("kind") else "towns-kind.csv"], cwd=same.DIR,
+                         env=ENVIRONMENT, capture_output=True, check=False)
+    return run.stdout if run.returncode == 0 and run.stdout else f"nn-predict: status {run.returncode}: {run.stderr.decode()[:300]}"
+
+
+def far(a, b):
+    """The largest difference, in parts of the largest value."""
+    return max(abs(x - y) for x, y in zip(a, b)) / max(abs(x) for x in b)
+
+
+def wrong(number, net):
+    """How a net fails, or nothing: every third is of f64."""
+    kind = "towns" if "town" in same.NETS[net] else "kind"
+    precision = ["--precision=f64"] if number % 3 == 0 else []
+    args = ["-q", "-m", same.NETS[net] + ", dense ?", "--target=kind", "-b", "64", "-t", "1", "--leaves=1", "--epochs=2", "--optimizer=sgd",
+            "towns-kind.csv" if kind == "towns" else "kind.csv"]
+    cpu, _ = train(args + precision, kind + "-cpu", ["--device=cpu"])
+    any_order, products = train(args + precision, kind + "-any", ["--device=cuda", "--reproducible=no"])
+    if isinstance(cpu, str) or isinstance(any_order, str):
+        return f"{cpu if isinstance(cpu, str) else any_order}"
+    if products == 0:
+        return "no product went to the library"
+    if any_order != cpu and (net not in ROUNDED or far(any_order, cpu) > 1e-5):
+        return f"any order: other values, by {far(any_order, cpu):.2g}"
+    if net not in ROUNDED and predict(kind + "-cpu", ["--device=cuda", "--reproducible=no"]) != predict(kind + "-cpu", ["--device=cpu"]):
+        return f"predictions differ: {predict(kind + '-cpu', ['--device=cuda', '--reproducible=no'])!r:.300}"
+    if precision:
+        return None
+    tf32, products = train(args, kind + "-tf32", ["--device=cuda", "--precision=tf32"])
+    if isinstance(tf32, str):
+        return tf32
+    # factors are off by 2^-11 at most, and few steps of --lr=0.01 carry that into the weights
+    return f"tf32: {products} products, values off by {far(tf32, cpu):.2g}" if products == 0 or not 0 < far(tf32, cpu) < 2e-3 else None
+
+
+def main():
+    same.write_data()
+    nets, failed = chosen or list(same.NETS), False
+    for number, net in enumerate(nets, 1):
+        says = wrong(number, net)
+        failed |= bool(says)
+        print(f"{'not ok' if says else 'ok'} {number} - device: {net} has the CPU's values with products of cuBLASLt" + (f"\n# {says}" if says else ""))
+    print(f"1..{len(nets)}")
+    shutil.rmtree(same.DIR)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
