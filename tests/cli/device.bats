@@ -51,6 +51,16 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
     both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --optimizer=$optimizer "$data/digits.csv"
   done
   both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --micro-batch=16 -t 2 "$data/digits.csv"
+  # groups of 26 and of 7 blocks
+  both -q -m 'input 1x8x8, conv2d 20 3x3 pad=1, batchnorm group=160, relu, conv2d 33 3x3 stride=2, batchnorm group=160, flatten, dense ?' \
+    --target=digit --loss=cross-entropy --epochs=2 -b 160 "$data/pixels.csv"
+}
+
+@test "device: long states of many rows make the CPU's model" {
+  for cell in rnn lstm gru; do
+    both -q -m "input 4x16, $cell 40, $cell 20 bidirectional=yes, last, dense ?" --target=digit --loss=cross-entropy --epochs=2 -b 160 \
+      --micro-batch=50 "$data/pixels.csv"
+  done
 }
 
 @test "device: many classes, long chains and whole tiles make the CPU's model" {

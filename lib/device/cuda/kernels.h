@@ -230,12 +230,12 @@ struct nn_attention_args {
 
 /* Step t of recurrent layers, a thread for each unit of each row. */
 struct nn_recurrent_args {
-	size_t n, steps, units, sums, kept, t, earlier, later; /* steps of the way */
+	size_t n, steps, units, sums, kept, t, earlier; /* steps of the way */
 	int cell;
 	bool at_first, at_last;
 	const uint32_t *lengths;
-	const real *w, *bias; /* of the state */
-	const real *ahead;    /* [position][sums] of the input */
+	const real *ahead;           /* [position][sums] of the input */
+	const real *of_state, *bias; /* [row][sums] of the state; its bias, where there is none */
 	real *y, *c, *gates, *before, *cells;
 	const real *dy;
 	real *dh, *dc, *of_x, *of_h; /* gradients of sums: [position][sums] */

@@ -65,6 +65,12 @@ static void put_groups(struct nn_norm_args *a, const struct nn_call *call)
 	a->sums = a->partial + call->n_groups * a->max_blocks * 2 * a->channels;
 }
 
+/* 16 channels of each block, or group, to a block of threads. */
+static size_t blocks_of(const struct nn_norm_args *a, size_t parts)
+{
+	return parts * ((a->channels + NN_CHAINS - 1) / NN_CHAINS);
+}
+
 static void normalize(const struct nn_call *call, struct nn_norm_args *a)
 {
 	const struct nn_batchnorm *attrs = call->site.attrs;
@@ -98,10 +104,9 @@ static void forward(const struct nn_call *call)
 		return;
 	}
 	put_groups(&a, call);
-	a.n = call->n_groups * a.max_blocks * a.channels;
-	NN_ASK(queue, norm_blocks, a);
-	a.n = call->n_groups * a.channels;
-	NN_ASK(queue, norm_groups, a);
+	nn_cuda_launch(queue, &NN_SIMT(norm_blocks), blocks_of(&a, call->n_groups * a.max_blocks),
+		       &a);
+	nn_cuda_launch(queue, &NN_SIMT(norm_groups), blocks_of(&a, call->n_groups), &a);
 	a.n = a.channels;
 	a.statistics = call->statistics;
 	a.step = call->statistics_step;
@@ -153,7 +158,7 @@ static void frozen(const struct nn_call *call)
 	a.n = call->rows * a.positions * a.channels;
 	if (e->activation != NN_ACT_NONE || residual)
 		NN_CUDA(activate_back)
-		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
+	(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
 	a.dy = call->dy;
 	a.to = call->dx[0];
 	if (!a.to)
@@ -176,7 +181,7 @@ static void before_epilogue(const struct nn_call *call, struct nn_norm_args *a)
 	residual = residual != a->d ? residual : NULL;
 	if (to || residual)
 		NN_CUDA(activate_back)
-		(call, e, to, residual, call->rows * a->positions * a->channels);
+	(call, e, to, residual, call->rows * a->positions * a->channels);
 }
 
 static void backward(const struct nn_call *call)
@@ -191,10 +196,9 @@ static void backward(const struct nn_call *call)
 	put_groups(&a, call);
 	before_epilogue(call, &a);
 	a.first = call->first;
-	a.n = call->n_groups * a.max_blocks * a.channels;
-	NN_ASK(queue, norm_back_blocks, a);
-	a.n = call->n_groups * a.channels;
-	NN_ASK(queue, norm_back_groups, a);
+	nn_cuda_launch(queue, &NN_SIMT(norm_back_blocks),
+		       blocks_of(&a, call->n_groups * a.max_blocks), &a);
+	nn_cuda_launch(queue, &NN_SIMT(norm_back_groups), blocks_of(&a, call->n_groups), &a);
 	a.to = call->dx[0];
 	if (a.to) {
 		a.n = call->rows * a.positions * a.channels;

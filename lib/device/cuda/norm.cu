@@ -1,6 +1,6 @@
 /*
- * Batch normalization: sums over blocks of a group's places, blocks added pairwise, by a thread for
- * each channel (cpu/norm/batchnorm.h says what a block is).
+ * Batch normalization: sums over blocks of a group's places, blocks added pairwise
+ * (cpu/norm/batchnorm.h says what a block is and how its chains are put together).
  */
 #include "device/cpu/activation.h"
 #include "device/cuda/phase.h"
@@ -9,24 +9,26 @@
 
 enum mask { NN_MASK_NONE, NN_MASK_RELU, NN_MASK_LEAKY };
 
-/* Block b of group g, and a channel of it. */
-struct part {
-	size_t g, b, channel;
-	size_t begin, n; /* places */
+/*
+ * A block of threads has 16 channels of a block or of a group, and 16 threads for each channel: one
+ * for each chain of the sums, or for each run of blocks that is a tree of its own.
+ */
+#define NN_NORM_CHANNELS 16
+#define NN_NORM_THREADS (NN_CHAINS * NN_NORM_CHANNELS)
+
+struct norm_sums {
+	real value[2][NN_CHAINS][NN_NORM_CHANNELS];
 };
 
-NN_INLINE bool part_at(const struct nn_norm_args *a, size_t i, struct part *p)
-{
-	size_t end;
-	p->channel = i % a->channels;
-	p->b = i / a->channels % a->max_blocks;
-	p->g = i / a->channels / a->max_blocks;
-	p->begin = nn_bound_at(&a->group, p->g) * a->positions + p->b * a->block;
-	end = nn_bound_at(&a->group, p->g + 1) * a->positions;
-	p->n = end > p->begin ? end - p->begin : 0;
-	p->n = p->n < a->block ? p->n : a->block;
-	return p->n > 0;
-}
+/* A thread's channel, of block b of group g; its lane in the block and its chain. */
+struct part {
+	size_t g, b, channel;
+	size_t begin, n; /* places; 0: it has nothing to do */
+	unsigned lane, chain;
+	size_t values; /* to be added, of threads of a channel */
+	size_t run;    /* blocks of a run */
+	real sum, mean;
+};
 
 NN_INLINE real *partial_at(const struct nn_norm_args *a, size_t g, size_t b, size_t which)
 {
@@ -38,78 +40,163 @@ NN_INLINE size_t places_of(const struct nn_norm_args *a, size_t g)
 	return (nn_bound_at(&a->group, g + 1) - nn_bound_at(&a->group, g)) * a->positions;
 }
 
-NN_INLINE real pairs(real chain[NN_CHAINS])
+NN_INLINE void part_at(const struct nn_norm_args *a, struct nn_spot p, struct part *r,
+		       size_t blocks)
 {
-	NN_UNROLL
-	for (int w = 1; w < NN_CHAINS; w *= 2)
-		for (int i = 0; i < NN_CHAINS; i += 2 * w)
-			chain[i] = v_add(chain[i], chain[i + w]);
-	return chain[0];
+	size_t across = (a->channels + NN_NORM_CHANNELS - 1) / NN_NORM_CHANNELS;
+	r->lane = p.thread % NN_NORM_CHANNELS;
+	r->chain = p.thread / NN_NORM_CHANNELS;
+	r->channel = p.block % across * NN_NORM_CHANNELS + r->lane;
+	r->b = p.block / across % blocks;
+	r->g = p.block / across / blocks;
+	r->begin = nn_bound_at(&a->group, r->g) * a->positions;
+	r->n = r->channel < a->channels ? places_of(a, r->g) : 0;
 }
 
-/* Sum over n places of x, or of (x - mean)^2. */
-NN_INLINE real block_sum(const real *x, size_t n, size_t step, bool square, real mean)
+NN_INLINE void begin_block(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			   struct part *r)
 {
-	real chain[NN_CHAINS];
-	NN_UNROLL
-	for (int j = 0; j < NN_CHAINS; j++)
-		chain[j] = 0;
-	for (size_t q = 0; q < n; q += NN_CHAINS) {
-		NN_UNROLL
-		for (int j = 0; j < NN_CHAINS; j++)
-			if (q + (size_t)j < n) {
-				real v = x[(q + (size_t)j) * step], d = v_sub(v, mean);
-				chain[j] = square ? v_fma(d, d, chain[j]) : v_add(chain[j], v);
-			}
+	size_t before;
+	(void)s;
+	part_at(a, p, r, a->max_blocks);
+	before = r->b * a->block;
+	r->begin += before;
+	r->n = r->n > before ? r->n - before : 0;
+	r->n = r->n < a->block ? r->n : a->block;
+	r->values = r->n > 0 ? NN_CHAINS : 0;
+	r->mean = 0;
+}
+
+/* Of what threads of a channel have, neighbours are added, then those `apart` from each other. */
+NN_INLINE void add_pairs(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			 struct part *r, unsigned apart, unsigned sums)
+{
+	(void)a;
+	(void)p;
+	if (r->chain % (2 * apart) == 0 && r->chain + apart < r->values)
+		for (unsigned i = 0; i < sums; i++)
+			s->value[i][r->chain][r->lane] =
+				v_add(s->value[i][r->chain][r->lane],
+				      s->value[i][r->chain + apart][r->lane]);
+}
+
+#define NN_PAIRS(sums) \
+	for (unsigned apart = 1; apart < NN_CHAINS; apart *= 2) \
+		NN_PHASE(add_pairs, apart, sums)
+
+/* A chain over a block's places of x, or of (x - mean)^2. */
+NN_INLINE void block_chain(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			   struct part *r, bool square)
+{
+	const real *x = a->x + r->begin * a->channels + r->channel;
+	real chain = 0;
+	(void)p;
+	NN_AHEAD
+	for (size_t q = r->chain; q < r->n; q += NN_CHAINS) {
+		real v = x[q * a->channels], d = v_sub(v, r->mean);
+		chain = square ? v_fma(d, d, chain) : v_add(chain, v);
 	}
-	return pairs(chain);
+	s->value[0][r->chain][r->lane] = chain;
 }
 
-NN_MAP(norm_blocks, struct nn_norm_args)
+NN_INLINE void block_mean(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			  struct part *r)
 {
-	struct part p;
-	if (!part_at(a, i, &p))
+	(void)a;
+	(void)p;
+	r->sum = s->value[0][0][r->lane];
+	r->mean = v_div(r->sum, (real)r->n);
+}
+
+NN_INLINE void put_block(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			 struct part *r)
+{
+	(void)p;
+	if (r->chain > 0 || r->n == 0)
 		return;
-	const real *x = a->x + p.begin * a->channels + p.channel;
-	real sum = block_sum(x, p.n, a->channels, false, 0);
-	partial_at(a, p.g, p.b, 0)[p.channel] = sum;
-	partial_at(a, p.g, p.b, 1)[p.channel] =
-		block_sum(x, p.n, a->channels, true, v_div(sum, (real)p.n));
+	partial_at(a, r->g, r->b, 0)[r->channel] = r->sum;
+	partial_at(a, r->g, r->b, 1)[r->channel] = s->value[0][0][r->lane];
 }
 
-/* A group's blocks added pairwise, neighbours first; moved: squares around `mean`. */
-NN_INLINE real over_blocks(const struct nn_norm_args *a, size_t g, size_t channel, bool moved,
-			   size_t which, real mean)
+NN_SCRIPT(norm_blocks, struct nn_norm_args, struct norm_sums, struct part, NN_NORM_THREADS)
 {
-	size_t places = places_of(a, g);
+	NN_PHASE(begin_block);
+	NN_PHASE(block_chain, false);
+	NN_PAIRS(1);
+	NN_PHASE(block_mean);
+	NN_PHASE(block_chain, true);
+	NN_PAIRS(1);
+	NN_PHASE(put_block);
+}
+
+/* ---- groups ---- */
+
+/* Runs of so many blocks, a power of two, that a channel's threads have one each. */
+NN_INLINE void begin_group(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			   struct part *r)
+{
+	size_t blocks;
+	(void)s;
+	part_at(a, p, r, 1);
+	blocks = (r->n + a->block - 1) / a->block;
+	for (r->run = 1; r->run * NN_CHAINS < blocks;)
+		r->run *= 2;
+	r->values = (blocks + r->run - 1) / r->run;
+}
+
+/*
+ * The blocks of a thread's run added pairwise, neighbours first; moved: squares around the group's
+ * mean.
+ */
+NN_INLINE void over_run(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			struct part *r, unsigned which, bool moved, unsigned to)
+{
 	real stack[48], sum;
 	int depth = 0;
-	for (size_t b = 0; b * a->block < places; b++) {
-		sum = partial_at(a, g, b, which)[channel];
+	(void)p;
+	if (r->chain >= r->values)
+		return;
+	for (size_t i = 0; i < r->run && (r->chain * r->run + i) * a->block < r->n; i++) {
+		size_t b = r->chain * r->run + i;
+		sum = partial_at(a, r->g, b, which)[r->channel];
 		if (moved) {
-			size_t left = places - b * a->block;
+			size_t left = r->n - b * a->block;
 			real n = (real)(left < a->block ? left : a->block);
-			real d = v_sub(v_div(partial_at(a, g, b, 0)[channel], n), mean);
+			real d = v_sub(v_div(partial_at(a, r->g, b, 0)[r->channel], n), r->mean);
 			sum = v_fma(v_mul(n, d), d, sum);
 		}
-		for (size_t t = b; t & 1; t >>= 1)
+		for (size_t t = i; t & 1; t >>= 1)
 			sum = v_add(stack[--depth], sum);
 		stack[depth++] = sum;
 	}
 	for (sum = stack[--depth]; depth > 0;)
 		sum = v_add(stack[--depth], sum);
-	return sum;
+	s->value[to][r->chain][r->lane] = sum;
 }
 
 /* Mean, 1 / deviation; the unbiased variance takes the place of the first block's second sum. */
-NN_MAP(norm_groups, struct nn_norm_args)
+NN_INLINE void put_group(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			 struct part *r)
 {
-	size_t g = i / a->channels, c = i % a->channels, count = places_of(a, g);
-	real n = (real)count, mean = v_div(over_blocks(a, g, c, false, 0, 0), n);
-	real squares = over_blocks(a, g, c, true, 1, mean);
-	a->mean[i] = mean;
-	a->inverse[i] = v_div(1, v_sqrt(v_add(v_div(squares, n), a->eps)));
-	partial_at(a, g, 0, 1)[c] = v_div(squares, (real)(count > 1 ? count - 1 : 1));
+	real squares = s->value[0][0][r->lane], n = (real)r->n;
+	size_t at = r->g * a->channels + r->channel;
+	(void)p;
+	if (r->chain > 0 || r->n == 0)
+		return;
+	a->mean[at] = r->mean;
+	a->inverse[at] = v_div(1, v_sqrt(v_add(v_div(squares, n), a->eps)));
+	partial_at(a, r->g, 0, 1)[r->channel] = v_div(squares, (real)(r->n > 1 ? r->n - 1 : 1));
+}
+
+NN_SCRIPT(norm_groups, struct nn_norm_args, struct norm_sums, struct part, NN_NORM_THREADS)
+{
+	NN_PHASE(begin_group);
+	NN_PHASE(over_run, 0, false, 0);
+	NN_PAIRS(1);
+	NN_PHASE(block_mean);
+	NN_PHASE(over_run, 1, true, 0);
+	NN_PAIRS(1);
+	NN_PHASE(put_group);
 }
 
 NN_INLINE real advanced(const struct nn_norm_args *a, real running, real value)
@@ -190,40 +277,66 @@ NN_INLINE real gradient_at(const struct nn_norm_args *a, const struct lane *lane
 				       : v_select(v_gt(z, 0), d, v_mul(a->slope, d));
 }
 
-/* partial = sum of d, sum of d * (x - mean) */
-NN_MAP(norm_back_blocks, struct nn_norm_args)
+/* A chain of d, and one of d * (x - mean). */
+NN_INLINE void back_chains(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			   struct part *r)
 {
-	struct part p;
-	real s[NN_CHAINS], t[NN_CHAINS];
-	if (!part_at(a, i, &p))
+	size_t from = r->begin * a->channels + r->channel;
+	real sum = 0, product = 0;
+	(void)p;
+	if (r->n == 0)
 		return;
-	const struct lane lane = lane_at(a, p.g, p.channel);
-	const real *x = a->x + p.begin * a->channels + p.channel,
-		   *dy = a->d + p.begin * a->channels + p.channel;
-	NN_UNROLL
-	for (int j = 0; j < NN_CHAINS; j++)
-		s[j] = t[j] = 0;
-	for (size_t q = 0; q < p.n; q += NN_CHAINS) {
-		NN_UNROLL
-		for (int j = 0; j < NN_CHAINS; j++)
-			if (q + (size_t)j < p.n) {
-				size_t at = (q + (size_t)j) * a->channels;
-				real d = gradient_at(a, &lane, x[at], dy[at]);
-				s[j] = v_add(s[j], d);
-				t[j] = v_fma(d, v_sub(x[at], lane.mean), t[j]);
-			}
+	const struct lane lane = lane_at(a, r->g, r->channel);
+	NN_AHEAD
+	for (size_t q = r->chain; q < r->n; q += NN_CHAINS) {
+		real x = a->x[from + q * a->channels];
+		real d = gradient_at(a, &lane, x, a->d[from + q * a->channels]);
+		sum = v_add(sum, d);
+		product = v_fma(d, v_sub(x, lane.mean), product);
 	}
-	partial_at(a, p.g, p.b, 0)[p.channel] = pairs(s);
-	partial_at(a, p.g, p.b, 1)[p.channel] = pairs(t);
+	s->value[0][r->chain][r->lane] = sum;
+	s->value[1][r->chain][r->lane] = product;
+}
+
+/* partial = sum of d, sum of d * (x - mean) */
+NN_INLINE void put_back_block(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			      struct part *r)
+{
+	(void)p;
+	if (r->chain > 0 || r->n == 0)
+		return;
+	partial_at(a, r->g, r->b, 0)[r->channel] = s->value[0][0][r->lane];
+	partial_at(a, r->g, r->b, 1)[r->channel] = s->value[1][0][r->lane];
+}
+
+NN_SCRIPT(norm_back_blocks, struct nn_norm_args, struct norm_sums, struct part, NN_NORM_THREADS)
+{
+	NN_PHASE(begin_block);
+	NN_PHASE(back_chains);
+	NN_PAIRS(2);
+	NN_PHASE(put_back_block);
 }
 
 /* sums = sum of d, sum of d * normal */
-NN_MAP(norm_back_groups, struct nn_norm_args)
+NN_INLINE void put_back_group(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
+			      struct part *r)
 {
-	size_t g = i / a->channels, c = i % a->channels;
-	real *sums = a->sums + g * 2 * a->channels;
-	sums[c] = over_blocks(a, g, c, false, 0, 0);
-	sums[a->channels + c] = v_mul(over_blocks(a, g, c, false, 1, 0), a->inverse[i]);
+	real *sums = a->sums + r->g * 2 * a->channels;
+	(void)p;
+	if (r->chain > 0 || r->n == 0)
+		return;
+	sums[r->channel] = s->value[0][0][r->lane];
+	sums[a->channels + r->channel] =
+		v_mul(s->value[1][0][r->lane], a->inverse[r->g * a->channels + r->channel]);
+}
+
+NN_SCRIPT(norm_back_groups, struct nn_norm_args, struct norm_sums, struct part, NN_NORM_THREADS)
+{
+	NN_PHASE(begin_group);
+	NN_PHASE(over_run, 0, false, 0);
+	NN_PHASE(over_run, 1, false, 1);
+	NN_PAIRS(2);
+	NN_PHASE(put_back_group);
 }
 
 /* Gamma (dw[0]) and beta: the chain over a leaf's groups, leaves along the tree. */

@@ -1,4 +1,4 @@
-/* recurrent: the products of the input at once, then a call for each step. */
+/* recurrent: the products of the input at once, then those of the state, step by step. */
 #include "device/cuda/product.h"
 
 struct recurrence {
@@ -47,7 +47,6 @@ static struct nn_recurrent_args args_of(const struct nn_call *call, const struct
 	a.kept = r->kept;
 	a.cell = (int)r->attrs->cell;
 	a.lengths = call->lengths;
-	a.w = call->w[1];
 	a.bias = r->attrs->bias ? call->w[3] : NULL;
 	a.gates = call->saved;
 	if (a.gates) {
@@ -66,9 +65,25 @@ static void go_to(const struct recurrence *r, struct nn_recurrent_args *a, size_
 
 	a->t = reverse ? r->steps - 1 - i : i;
 	a->earlier = reverse ? a->t + 1 : a->t - 1;
-	a->later = reverse ? a->t - 1 : a->t + 1;
 	a->at_first = i == 0;
 	a->at_last = i == r->steps - 1;
+}
+
+/* Products of the state that step a->t begins with: the output before, or what the rows left. */
+static void state_products(const struct nn_call *call, const struct recurrence *r,
+			   const struct nn_recurrent_args *a, real *to)
+{
+	NN_ARGS(struct nn_product_args, p);
+
+	p.n = call->rows * r->sums;
+	p.c = r->h;
+	p.x = a->at_first ? a->state : a->y + a->earlier * r->units;
+	p.c.x_row = a->at_first ? (r->lstm ? 2 : 1) * r->units : r->steps * r->units;
+	p.w = call->w[1];
+	p.bias = a->bias;
+	p.y = to;
+	if (p.x)
+		NN_CUDA(product)(call->site.queue, &p);
 }
 
 static void forward(const struct nn_call *call, bool plain)
@@ -76,6 +91,7 @@ static void forward(const struct nn_call *call, bool plain)
 	const struct recurrence r = recurrence_of(&call->site, plain);
 	struct nn_recurrent_args a = args_of(call, &r);
 	char *work = call->work, *room = work + (plain ? NN_CUDA_WORKSPACE : 0);
+	real *of_state;
 	NN_ARGS(struct nn_product_args, p);
 
 	p.n = call->rows * r.steps * r.sums;
@@ -90,9 +106,11 @@ static void forward(const struct nn_call *call, bool plain)
 		NN_CUDA(product)(call->site.queue, &p);
 	a.ahead = p.y;
 	a.c = take(&room, a.n);
+	a.of_state = of_state = take(&room, call->rows * r.sums);
 	a.y = call->y;
 	for (size_t i = 0; i < r.steps; i++) {
 		go_to(&r, &a, i);
+		state_products(call, &r, &a, of_state);
 		NN_ASK(call->site.queue, recurrent, a);
 	}
 	if (a.state)
@@ -119,6 +137,22 @@ static void weight_gradients(const struct nn_call *call, const struct recurrence
 	}
 }
 
+/* Of the state that step a->t began with, to dh; of gru it has what the step keeps. */
+static void state_gradient(const struct nn_call *call, const struct recurrence *r,
+			   const struct nn_recurrent_args *a)
+{
+	NN_ARGS(struct nn_product_args, p);
+
+	p.n = a->n;
+	p.c = r->h;
+	p.c.y_row = r->steps * r->sums;
+	p.w = call->w[1];
+	p.dy = a->of_h + a->t * r->sums;
+	p.dx = a->dh;
+	p.add = r->gru;
+	NN_CUDA(input_gradient)(call->site.queue, &p);
+}
+
 static void backward(const struct nn_call *call, bool plain)
 {
 	const struct recurrence r = recurrence_of(&call->site, plain);
@@ -134,6 +168,8 @@ static void backward(const struct nn_call *call, bool plain)
 	a.dh = take(&room, a.n);
 	a.dc = take(&room, a.n);
 	for (size_t i = r.steps; i-- > 0;) {
+		if (i < r.steps - 1)
+			state_gradient(call, &r, &a);
 		go_to(&r, &a, i);
 		NN_ASK(call->site.queue, recurrent_back, a);
 	}
@@ -174,12 +210,13 @@ static size_t work_of(const struct nn_site *site, size_t max_rows, size_t max_le
 {
 	const struct recurrence r = recurrence_of(site, plain);
 	size_t sums = nn_cuda_rounded(max_rows * r.steps * r.sums * sizeof(real)),
+	       step = nn_cuda_rounded(max_rows * r.sums * sizeof(real)),
 	       states = nn_cuda_rounded(max_rows * r.units * sizeof(real)),
 	       x = plain ? 0 : NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.x), max_leaves),
 	       library = plain ? NN_CUDA_WORKSPACE : 0;
 
-	return !site->training ? library + sums + states
-			       : library + (r.gru ? 2 : 1) * sums + 2 * states +
+	return !site->training ? library + sums + states + step
+			       : library + (r.gru ? 2 : 1) * sums + 2 * states + step +
 					 nn_bounds_bytes(max_leaves) + x +
 					 NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&r.h), max_leaves) +
 					 2 * NN_CUDA(leaves_bytes)(r.sums, max_leaves);

@@ -115,25 +115,21 @@ NN_MAP(attention_step_mix, struct nn_attention_args)
 
 /* ---- recurrent ---- */
 
-/* The sum of gate `gate` of unit j: the state's product, from the output of the step before. */
-NN_INLINE real state_sum(const struct nn_recurrent_args *a, const real *h, size_t gate, size_t j)
+/* What the state adds to the sum of gate `gate` of unit j: `of` the products, NULL: it is zero. */
+NN_INLINE real state_sum(const struct nn_recurrent_args *a, const real *of, size_t gate, size_t j)
 {
 	size_t o = gate * a->units + j;
-	struct column w = column_of(a->w, 0, o, a->sums, a->units);
-	real sum = 0;
-	for (size_t k = 0; h && k < a->units; k++)
-		sum = r_fma(h[k], w.w[k * w.step], sum);
-	return !a->bias ? sum : h ? v_add(sum, a->bias[o]) : a->bias[o];
+	return of ? of[o] : a->bias ? a->bias[o] : 0;
 }
 
-NN_INLINE real lstm_step(const struct nn_recurrent_args *a, const real *x, const real *h, size_t j,
+NN_INLINE real lstm_step(const struct nn_recurrent_args *a, const real *x, const real *of, size_t j,
 			 real *c, real *gates)
 {
 	size_t n = a->units;
-	real in = v_sigmoid(v_add(x[j], state_sum(a, h, 0, j))),
-	     f = v_sigmoid(v_add(x[n + j], state_sum(a, h, 1, j))),
-	     g = v_tanh(v_add(x[2 * n + j], state_sum(a, h, 2, j))),
-	     o = v_sigmoid(v_add(x[3 * n + j], state_sum(a, h, 3, j)));
+	real in = v_sigmoid(v_add(x[j], state_sum(a, of, 0, j))),
+	     f = v_sigmoid(v_add(x[n + j], state_sum(a, of, 1, j))),
+	     g = v_tanh(v_add(x[2 * n + j], state_sum(a, of, 2, j))),
+	     o = v_sigmoid(v_add(x[3 * n + j], state_sum(a, of, 3, j)));
 	*c = v_cut(v_fma(f, *c, v_mul(in, g)));
 	if (gates) {
 		gates[j] = in;
@@ -144,12 +140,12 @@ NN_INLINE real lstm_step(const struct nn_recurrent_args *a, const real *x, const
 	return v_mul(o, v_tanh(*c));
 }
 
-NN_INLINE real gru_step(const struct nn_recurrent_args *a, const real *x, const real *h, size_t j,
-			real *gates)
+NN_INLINE real gru_step(const struct nn_recurrent_args *a, const real *x, const real *of,
+			const real *h, size_t j, real *gates)
 {
 	size_t n = a->units;
-	real r = v_sigmoid(v_add(x[j], state_sum(a, h, 0, j))),
-	     z = v_sigmoid(v_add(x[n + j], state_sum(a, h, 1, j))), of_h = state_sum(a, h, 2, j),
+	real r = v_sigmoid(v_add(x[j], state_sum(a, of, 0, j))),
+	     z = v_sigmoid(v_add(x[n + j], state_sum(a, of, 1, j))), of_h = state_sum(a, of, 2, j),
 	     m = v_tanh(v_fma(r, of_h, x[2 * n + j]));
 	if (gates) {
 		gates[j] = r;
@@ -177,6 +173,7 @@ NN_MAP(recurrent, struct nn_recurrent_args)
 	bool lstm = a->cell == NN_CELL_LSTM;
 	const real *x = a->ahead + at * a->sums, *begin = state_of(a, row),
 		   *h = a->at_first ? begin : a->y + (row * a->steps + a->earlier) * a->units;
+	const real *of = h ? a->of_state + row * a->sums : NULL;
 	real *gates = a->gates ? a->gates + at * a->kept : NULL, y = 0, c = 0;
 	if (!a->at_first)
 		c = a->c[i];
@@ -187,11 +184,11 @@ NN_MAP(recurrent, struct nn_recurrent_args)
 	if (!has_step(a, row)) {
 		c = 0;
 	} else if (lstm) {
-		y = lstm_step(a, x, h, j, &c, gates);
+		y = lstm_step(a, x, of, j, &c, gates);
 	} else if (a->cell == NN_CELL_GRU) {
-		y = gru_step(a, x, h, j, gates);
+		y = gru_step(a, x, of, h, j, gates);
 	} else {
-		real sum = v_add(x[j], state_sum(a, h, 0, j));
+		real sum = v_add(x[j], state_sum(a, of, 0, j));
 		y = a->cell == NN_CELL_RNN ? v_tanh(sum) : v_select(v_le(sum, v_zero()), v_zero(), sum);
 		if (gates)
 			gates[j] = y;
@@ -257,25 +254,12 @@ NN_INLINE real gru_back(const struct nn_recurrent_args *a, size_t at, size_t j, 
 	return v_mul(dh, z);
 }
 
-/* Towards unit j's state, from the sums of the step behind it. */
-NN_INLINE real from_behind(const struct nn_recurrent_args *a, size_t row, size_t j)
-{
-	const real *of = a->of_h + (row * a->steps + a->later) * a->sums;
-	real sum = 0;
-	for (size_t o = 0; o < a->sums; o++)
-		sum = r_fma(of[o], column_of(a->w, 0, o, a->sums, a->units)
-					   .w[j * width_at(a->sums, o)],
-			    sum);
-	return sum;
-}
-
+/* dh: towards the state, from the sums of the step behind it; of gru with what it keeps. */
 NN_MAP(recurrent_back, struct nn_recurrent_args)
 {
 	size_t row = i / a->units, j = i % a->units, at = row * a->steps + a->t;
 	real *of_x = a->of_x + at * a->sums + j, *of_h = a->of_h + at * a->sums + j,
-	     dh = a->at_last ? 0 : from_behind(a, row, j), dc = a->at_last ? 0 : a->dc[i], kept = 0;
-	if (!a->at_last && a->cell == NN_CELL_GRU)
-		dh = v_add(a->dh[i], dh);
+	     dh = a->at_last ? 0 : a->dh[i], dc = a->at_last ? 0 : a->dc[i], kept = 0;
 	dh = v_cut(v_add(a->dy[at * a->units + j], dh));
 	if (!has_step(a, row)) {
 		for (size_t o = 0; o < a->sums; o += a->units)
