@@ -1,6 +1,7 @@
 /* nn-serve: answer requests with models. */
 #include "base/pool.h"
 #include "cmd/tool.h"
+#include "device/products.h"
 #include "serve/serve.h"
 
 /* In --log. */
@@ -17,6 +18,17 @@ static void reloaded(void *arg, const char *model, uint64_t version, const char 
 	nn_log_string(log->log, "error", wrong);
 	nn_log_end(log->log);
 	pthread_mutex_unlock(&log->lock);
+}
+
+/* A row's answer is the same whoever shares its batch. */
+static int check_products(const struct nn_std_options *std, struct nn_error *err)
+{
+	return nn_products_asked(std) == NN_PRODUCTS_OWN
+		       ? 0
+		       : nn_fail(err, NN_EUSAGE,
+				 "%s: a served row's answer must not depend on the rows beside it; "
+				 "nn-predict and nn-train take it",
+				 nn_products_option(std));
 }
 
 int main(int argc, char **argv)
@@ -41,11 +53,13 @@ int main(int argc, char **argv)
 	serve.device = std.device;
 	serve.log = std.log;
 	serve.threads = (int)std.threads ? (int)std.threads : nn_cpu_count();
-	status = std.precision == NN_PRECISION_TF32
-			 ? nn_fail(&err, NN_EUSAGE,
-				   "--precision=tf32: a served row's answer must not depend on the "
-				   "rows beside it; nn-predict and nn-train have tf32")
-			 : nn_serve_check(&serve, &options, &err);
+	if (nn_opt_given(&options, "precision"))
+		serve.precision = 1 + (int)nn_std_dtype(&std);
+	status = check_products(&std, &err);
+	if (status == 0)
+		status = nn_std_check_computed(&std, &err);
+	if (status == 0)
+		status = nn_serve_check(&serve, &options, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	status = nn_tool_log_open(&log, &options, &std, &err);

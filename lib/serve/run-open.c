@@ -150,6 +150,7 @@ static int open_models(struct nn_server *s, struct nn_error *err)
 					  .labels = o->labels,
 					  .keep_going = o->keep_going,
 					  .device = setup->device,
+					  .precision = setup->precision,
 					  .board = &s->board,
 					  .warn = warn,
 					  .reloaded = reloaded,

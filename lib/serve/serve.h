@@ -24,6 +24,7 @@ struct nn_serve {
 	struct nn_serve_options options;
 	const char *const *models; /* [NAME=]PATH, NULL-terminated */
 	const char *device, *log;  /* log: NULL: none */
+	int precision;             /* 0: as the files have it; else 1 + the type */
 	int threads;
 	void (*warn)(void *arg, const char *text); /* any thread */
 	void (*note)(void *arg, const char *text);

@@ -84,6 +84,17 @@ traced() {
   [ "$(wc -l <out)" -eq 1 ]
 }
 
+@test "serve: --precision=f64 computes in it, and answers with nn-predict's numbers as FP32" {
+  nn-predict --precision=f64 --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >wanted
+  nn-predict --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >in-f32
+  run ! same_numbers in-f32 wanted # else this says nothing
+  serve --precision=f64 plain.st
+  ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3], [-1, 0, 0.25, 7]]}'
+  numbers <answer >found
+  same_numbers found wanted
+  stop
+}
+
 @test "serve: TensorFlow Serving's rows and columns are answered with nn-predict's numbers" {
   nn-predict --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >wanted
   serve plain.st

@@ -62,7 +62,6 @@ struct nn_models_setup {
 	bool keep_going;             /* bad models beside good ones are warnings */
 	const char *device;          /* of --device; NULL: cpu */
 	int precision;               /* as in struct nn_model_source */
-	enum nn_products products;
 	struct nn_batcher *batcher;
 	struct nn_ranks *ranks;       /* that they lie on; NULL: they are whole */
 	const struct nn_board *board; /* where lanes count; NULL: each for itself */

@@ -215,7 +215,6 @@ static int load(struct version *v, const struct nn_served_setup *setup, struct n
 {
 	struct nn_model_source source = { .path = setup->path,
 					  .precision = setup->models->precision,
-					  .products = setup->models->products,
 					  .device_name = setup->models->device };
 	struct nn_ranks *ranks = setup->models->ranks;
 	struct nn_places places;
