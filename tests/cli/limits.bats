@@ -70,6 +70,7 @@ repeat() {
 }
 
 @test "limits: what decompresses to far more" {
+  [ -e "$NN_BUILD/lib/nn-xz.so" ] || skip "built without xz"
   { echo 'a,t'; yes 1,2 | head -c 80000000; } | xz -9e >bomb.csv.xz
   says 'bomb.csv.xz: decompresses to more than 1100 times its size (a fixed limit)' train --loss=mse --target=t bomb.csv.xz
 }
