@@ -54,19 +54,24 @@ def wrong(number, net):
     return f"{' '.join(args)}: {found}, cpu: {one}" if found != one else None
 
 
+def each_net(wrong_of, claim):
+    """A line of TAP for each net, or those chosen: wrong_of(number, net) says how it fails to do what is claimed."""
+    same.write_data()
+    nets, failed = chosen or list(same.NETS), False
+    for number, net in enumerate(nets, 1):
+        says = wrong_of(number, net)
+        failed |= bool(says)
+        print(f"{'not ok' if says else 'ok'} {number} - device: {net} {claim}" + (f"\n# {says}" if says else ""))
+    print(f"1..{len(nets)}")
+    shutil.rmtree(same.DIR)
+    return failed
+
+
 def main():
     os.environ["XDG_CACHE_HOME"] = same.DIR
     if "NN_DEVICE" not in os.environ:
         os.environ["NN_MODULE_PATH"] = f"{BUILD}/tests/device/{os.environ.get('NN_TEST_MODULE') or 'apart'}/.libs"
-    same.write_data()
-    nets, failed = chosen or list(same.NETS), False
-    for number, net in enumerate(nets, 1):
-        says = wrong(number, net)
-        failed |= bool(says)
-        print(f"{'not ok' if says else 'ok'} {number} - device: {net} makes the CPU's model and predictions" + (f"\n# {says}" if says else ""))
-    print(f"1..{len(nets)}")
-    shutil.rmtree(same.DIR)
-    return failed
+    return each_net(wrong, "makes the CPU's model and predictions")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
 """Products by cuBLASLt, as the library of the tests computes them (tests/device/cublaslt.c: chains in ascending order): a net around
 each layer (NETS of long/same-ranks.py), trained with --reproducible=no in one leaf, has the values that the CPU gives it in one
 leaf, and those of the CPU but for rounding with --precision=tf32. usage: products.py [NET]..."""
-import importlib.util
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
 
-SRC, BUILD = os.environ["NN_SRC"], os.environ["NN_BUILD"]
-spec = importlib.util.spec_from_file_location("same_ranks", SRC + "/tests/long/same-ranks.py")
-same = importlib.util.module_from_spec(spec)
-sys.argv, chosen = sys.argv[:1], sys.argv[1:]
-spec.loader.exec_module(same)
+from layers import BUILD, each_net, same
+
 # A residual that lies where the product goes is added before the bias, not behind it: other values in the last places.
 ROUNDED = {"attention-block"}
 ENVIRONMENT = {**os.environ, "NN_MODULE_PATH": BUILD + "/tests/device/runtime/.libs", "XDG_CACHE_HOME": same.DIR,
@@ -81,17 +76,5 @@ def wrong(number, net):
     return f"tf32: {products} products, values off by {far(tf32, cpu):.2g}" if products == 0 or not 0 < far(tf32, cpu) < 2e-3 else None
 
 
-def main():
-    same.write_data()
-    nets, failed = chosen or list(same.NETS), False
-    for number, net in enumerate(nets, 1):
-        says = wrong(number, net)
-        failed |= bool(says)
-        print(f"{'not ok' if says else 'ok'} {number} - device: {net} has the CPU's values with products of cuBLASLt" + (f"\n# {says}" if says else ""))
-    print(f"1..{len(nets)}")
-    shutil.rmtree(same.DIR)
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(each_net(wrong, "has the CPU's values with products of cuBLASLt"))

@@ -244,6 +244,8 @@ struct nn_recurrent_args {
 
 /* ---- batch normalization ---- */
 
+#define NN_NORM_CHANNELS 16 /* of a block of threads that sums */
+
 struct nn_norm_args {
 	size_t n;
 	size_t channels, positions, block, max_blocks;

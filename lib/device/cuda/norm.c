@@ -65,10 +65,10 @@ static void put_groups(struct nn_norm_args *a, const struct nn_call *call)
 	a->sums = a->partial + call->n_groups * a->max_blocks * 2 * a->channels;
 }
 
-/* 16 channels of each block, or group, to a block of threads. */
+/* Blocks of threads for so many blocks of places, or groups. */
 static size_t blocks_of(const struct nn_norm_args *a, size_t parts)
 {
-	return parts * ((a->channels + NN_CHAINS - 1) / NN_CHAINS);
+	return parts * ((a->channels + NN_NORM_CHANNELS - 1) / NN_NORM_CHANNELS);
 }
 
 static void normalize(const struct nn_call *call, struct nn_norm_args *a)
@@ -158,7 +158,7 @@ static void frozen(const struct nn_call *call)
 	a.n = call->rows * a.positions * a.channels;
 	if (e->activation != NN_ACT_NONE || residual)
 		NN_CUDA(activate_back)
-	(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
+		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
 	a.dy = call->dy;
 	a.to = call->dx[0];
 	if (!a.to)
@@ -181,7 +181,7 @@ static void before_epilogue(const struct nn_call *call, struct nn_norm_args *a)
 	residual = residual != a->d ? residual : NULL;
 	if (to || residual)
 		NN_CUDA(activate_back)
-	(call, e, to, residual, call->rows * a->positions * a->channels);
+		(call, e, to, residual, call->rows * a->positions * a->channels);
 }
 
 static void backward(const struct nn_call *call)

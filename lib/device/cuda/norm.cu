@@ -13,7 +13,6 @@ enum mask { NN_MASK_NONE, NN_MASK_RELU, NN_MASK_LEAKY };
  * A block of threads has 16 channels of a block or of a group, and 16 threads for each channel: one
  * for each chain of the sums, or for each run of blocks that is a tree of its own.
  */
-#define NN_NORM_CHANNELS 16
 #define NN_NORM_THREADS (NN_CHAINS * NN_NORM_CHANNELS)
 
 struct norm_sums {

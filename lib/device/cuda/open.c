@@ -8,7 +8,7 @@
 #define NN_CUDA_DEVICES 64
 
 /* by products (nn_products), each of f32 and of f64 */
-static struct nn_device devices[2 * (NN_PRODUCTS_TF32 + 1)][NN_CUDA_DEVICES];
+static struct nn_device devices[2 * NN_N_PRODUCTS][NN_CUDA_DEVICES];
 
 int nn_cuda_number(const struct nn_device *device)
 {

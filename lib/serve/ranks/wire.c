@@ -69,12 +69,23 @@ int nn_rank_receive(int channel, void *bytes, size_t n)
 	return 0;
 }
 
+#define LENGTHS 64 /* at a time: a whole batch, as most are */
+
+static size_t lengths_left(size_t n, size_t r)
+{
+	return n - r < LENGTHS ? n - r : LENGTHS;
+}
+
 int nn_rank_send_lengths(int channel, const struct nn_session *s, size_t n)
 {
-	for (size_t r = 0; r < n; r++) {
-		uint32_t length = (uint32_t)nn_session_length(s, r);
+	uint32_t lengths[LENGTHS];
 
-		if (nn_rank_send(channel, &length, sizeof length, true) < 0)
+	for (size_t r = 0; r < n; r += LENGTHS) {
+		size_t some = lengths_left(n, r);
+
+		for (size_t i = 0; i < some; i++)
+			lengths[i] = (uint32_t)nn_session_length(s, r + i);
+		if (nn_rank_send(channel, lengths, some * sizeof *lengths, true) < 0)
 			return -1;
 	}
 	return 0;
@@ -82,12 +93,14 @@ int nn_rank_send_lengths(int channel, const struct nn_session *s, size_t n)
 
 int nn_rank_receive_lengths(int channel, struct nn_session *s, size_t n)
 {
-	for (size_t r = 0; r < n; r++) {
-		uint32_t length;
+	uint32_t lengths[LENGTHS];
 
-		if (nn_rank_receive(channel, &length, sizeof length) < 0)
+	for (size_t r = 0; r < n; r += LENGTHS) {
+		size_t some = lengths_left(n, r);
+
+		if (nn_rank_receive(channel, lengths, some * sizeof *lengths) < 0)
 			return -1;
-		nn_session_set_lengths(s, r, 1, &length);
+		nn_session_set_lengths(s, r, some, lengths);
 	}
 	return 0;
 }
