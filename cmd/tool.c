@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/installed.h"
+#include "base/module.h"
 #include "base/output.h"
 #include "base/pool.h"
 #include "cmd/tool.h"
@@ -149,18 +150,29 @@ static void open_standard_descriptors(void)
 			_exit(NN_EFAIL);
 }
 
+/* version: "none" where it was not built; what was built may be in a package of its own. */
+static void say_module(const char *what, const char *version, const char *module)
+{
+	if (strcmp(version, "none") == 0 || nn_module_installed(module))
+		printf("%s: %s\n", what, version);
+	else
+		printf("%s: nn-%s.so is not installed\n", what, module);
+}
+
 static void more_version(void)
 {
 	const char *blas = getenv("OPENBLAS_CORETYPE"), *wanted = getenv("NN_CPU");
 	struct nn_error err = { 0 };
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, &err);
+	bool other = nn_module_installed("openblas");
 	char name[NN_CPU_NAME];
 
-	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
+	printf("BLAS: own kernels; %s%s%s%s\n", other ? "OpenBLAS through " : "",
+	       other ? "nn-openblas.so with --reproducible=no" : "nn-openblas.so is not installed",
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
-	puts("MPI: " NN_MPI_VERSION);
-	puts("ONNX: " NN_ONNX_VERSION);
-	puts("CUDA: " NN_CUDA_VERSION);
+	say_module("MPI", NN_MPI_VERSION, "mpi");
+	say_module("ONNX", NN_ONNX_VERSION, "onnx");
+	say_module("CUDA", NN_CUDA_VERSION, "cuda");
 	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text,
 	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }

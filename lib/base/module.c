@@ -11,6 +11,8 @@
 
 #include "base/module.h"
 
+enum { NN_MODULE_PATH_MAX = 4096 };
+
 static const void *check(void *handle, const char *path, const char *name, struct nn_error *err)
 {
 	const struct nn_module *module = dlsym(handle, "nn_module");
@@ -22,51 +24,29 @@ static const void *check(void *handle, const char *path, const char *name, struc
 	return module->table;
 }
 
-/* *found: there is a file; else the next place is tried. */
-static const void *open_in(const char *directory, size_t n, const char *name, bool *found,
-			   struct nn_error *err)
+/* Is nn-NAME.so in one of the directories, which colons divide? path: the first place of it. */
+static bool find_in(const char *list, const char *name, char path[NN_MODULE_PATH_MAX])
 {
-	char path[4096];
-	void *handle;
+	for (const char *at = list; at && *at;) {
+		int n = (int)strcspn(at, ":");
 
-	*found = snprintf(path, sizeof path, "%.*s/nn-%s.so", (int)n, directory, name) <
-			 (int)sizeof path &&
-		 access(path, F_OK) == 0;
-	if (!*found)
-		return NULL;
-	handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-	if (!handle) {
-		nn_fail(err, NN_ENODEV, "cannot load module %s: %s", name, dlerror());
-		return NULL;
-	}
-	return check(handle, path, name, err);
-}
-
-static const void *open_in_list(const char *list, const char *name, bool *found,
-				struct nn_error *err)
-{
-	const void *table = NULL;
-
-	*found = false;
-	for (const char *at = list; at && *at && !*found;) {
-		size_t n = strcspn(at, ":");
-
-		if (n > 0)
-			table = open_in(at, n, name, found, err);
+		if (n > 0 &&
+		    snprintf(path, NN_MODULE_PATH_MAX, "%.*s/nn-%s.so", n, at, name) <
+			    NN_MODULE_PATH_MAX &&
+		    access(path, F_OK) == 0)
+			return true;
 		at += n + (at[n] == ':');
 	}
-	return table;
+	return false;
 }
 
-const void *nn_module_open(const char *name, struct nn_error *err)
+static bool find(const char *name, char path[NN_MODULE_PATH_MAX])
 {
-	char places[3 * 4096];
+	char places[3 * NN_MODULE_PATH_MAX];
 	Dl_info self;
-	bool found;
-	const void *table = open_in_list(secure_getenv("NN_MODULE_PATH"), name, &found, err);
 
-	if (found)
-		return table;
+	if (find_in(secure_getenv("NN_MODULE_PATH"), name, path))
+		return true;
 	if (dladdr((const void *)nn_module_open, &self) && strrchr(self.dli_fname, '/')) {
 		int n = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
 
@@ -75,10 +55,31 @@ const void *nn_module_open(const char *name, struct nn_error *err)
 	} else {
 		snprintf(places, sizeof places, "%s", NN_PKGLIBDIR);
 	}
-	table = open_in_list(places, name, &found, err);
-	if (!found)
+	return find_in(places, name, path);
+}
+
+bool nn_module_installed(const char *name)
+{
+	char path[NN_MODULE_PATH_MAX];
+
+	return find(name, path);
+}
+
+const void *nn_module_open(const char *name, struct nn_error *err)
+{
+	char path[NN_MODULE_PATH_MAX];
+	void *handle;
+
+	if (!find(name, path)) {
 		nn_fail(err, NN_ENODEV, "module nn-%s.so is not installed", name);
-	return table;
+		return NULL;
+	}
+	handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+	if (!handle) {
+		nn_fail(err, NN_ENODEV, "cannot load module %s: %s", name, dlerror());
+		return NULL;
+	}
+	return check(handle, path, name, err);
 }
 
 int nn_module_library(const char *file, const struct nn_module_function *functions, size_t n,

@@ -22,6 +22,9 @@ struct nn_module {
  */
 const void *nn_module_open(const char *name, struct nn_error *err);
 
+/* Would nn_module_open find a file? It is not opened. */
+bool nn_module_installed(const char *name);
+
 /*
  * n functions of the shared library `file`, found as the system finds libraries, put where `to`
  * says; it is never closed. NN_ENODEV: it or one of them is not there, which the line names.

@@ -41,3 +41,23 @@ bats_require_minimum_version 1.5.0
   done
   [ $missing -gt 0 ] # no processor has those of two architectures
 }
+
+@test "--version -v: of a module that is not installed nothing is claimed, and none is loaded" {
+  local tree=$BATS_TEST_TMPDIR/tree part name module
+  mkdir -p "$tree/bin" "$tree/lib"
+  cp "$NN_BUILD"/cmd/nn-train "$tree/bin/"
+  cp -L "$NN_BUILD"/lib/libnn.so.0 "$tree/lib/"
+  # shellcheck disable=SC2086
+  run -0 --separate-stderr env -u NN_MODULE_PATH ${NN_WRAP-} "$tree/bin/nn-train" --version -v
+  [ -z "$stderr" ]
+  grep -qE '^BLAS: own kernels; nn-openblas.so is not installed(, OPENBLAS_CORETYPE=.*)?$' <<<"$output"
+  for part in MPI:mpi ONNX:onnx CUDA:cuda; do
+    name=${part%:*} module=nn-${part#*:}.so
+    grep -qx -e "$name: $module is not installed" -e "$name: none" <<<"$output"
+    echo 'no module' >"$tree/lib/$module"
+  done
+  # shellcheck disable=SC2086
+  run -0 --separate-stderr env -u NN_MODULE_PATH ${NN_WRAP-} "$tree/bin/nn-train" --version -v
+  [ -z "$stderr" ]
+  [ "$(grep -c 'is not installed' <<<"$output")" = 1 ] # OpenBLAS
+}
