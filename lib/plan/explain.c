@@ -5,50 +5,28 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/terminal.h"
 #include "model/model.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
 #include "plan/explain.h"
 #include "plan/fit.h"
 
-#define FIGURE NN_DURATION
-
-/* 12,345,678 */
-static const char *grouped(char text[FIGURE], uint64_t value)
-{
-	char digits[FIGURE];
-	int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (i > 0 && (n - i) % 3 == 0)
-			text[at++] = ',';
-		text[at++] = digits[i];
-	}
-	text[at] = '\0';
-	return text;
-}
+#define FIGURE NN_GROUPED /* or a duration */
 
 static int longer(int width, const char *text)
 {
 	return (int)strlen(text) > width ? (int)strlen(text) : width;
 }
 
-/* Columns of the table of layers; of those with a rank, the highest goes first where all do not
- * fit. */
+/* Columns of the table of layers. */
 enum { NAME, LAYER, OUTPUT, PARAMETERS, FORWARD, TRAIN, BYTES, COLUMNS };
 
-static const struct {
-	const char *name;
-	int width, rank; /* width: at least, where there is room for all */
-} columns[COLUMNS] = {
-	[NAME] = { "name", 0, 0 },
-	[LAYER] = { "layer", 0, 0 },
-	[OUTPUT] = { "output", 0, 2 },
-	[PARAMETERS] = { "parameters", 15, 0 },
-	[FORWARD] = { "forward FLOP", 18, 4 },
-	[TRAIN] = { "train FLOP", 18, 1 },
-	[BYTES] = { "bytes", 12, 3 },
-};
+static const char *const headings[COLUMNS] = { "name",         "layer",      "output", "parameters",
+					       "forward FLOP", "train FLOP", "bytes" };
+/* At least, where there is room for all. */
+static const int roomy[COLUMNS] = { [PARAMETERS] = 15, [FORWARD] = 18, [TRAIN] = 18, [BYTES] = 12 };
+static const int drop[COLUMNS] = { [OUTPUT] = 2, [FORWARD] = 4, [TRAIN] = 1, [BYTES] = 3 };
 
 /* A row of the table: -1 the heading, n_layers the sums. */
 static void layer_cells(const struct nn_explain *e, int row, char cell[COLUMNS][NN_SHAPE_TEXT])
@@ -56,7 +34,7 @@ static void layer_cells(const struct nn_explain *e, int row, char cell[COLUMNS][
 	uint64_t forward = 0, train = 0;
 
 	for (int c = 0; c < COLUMNS; c++)
-		snprintf(cell[c], NN_SHAPE_TEXT, "%s", row < 0 ? columns[c].name : "");
+		snprintf(cell[c], NN_SHAPE_TEXT, "%s", row < 0 ? headings[c] : "");
 	if (row < 0)
 		return;
 	if (row < e->layers.n) {
@@ -65,28 +43,19 @@ static void layer_cells(const struct nn_explain *e, int row, char cell[COLUMNS][
 		snprintf(cell[NAME], NN_SHAPE_TEXT, "%s", l->name);
 		snprintf(cell[LAYER], NN_SHAPE_TEXT, "%s", l->layer);
 		nn_shape_text(cell[OUTPUT], &l->output);
-		grouped(cell[PARAMETERS], l->parameters);
-		grouped(cell[FORWARD], l->forward_flops);
-		grouped(cell[TRAIN], l->train_flops);
-		grouped(cell[BYTES], l->activation_bytes);
+		nn_grouped(cell[PARAMETERS], l->parameters);
+		nn_grouped(cell[FORWARD], l->forward_flops);
+		nn_grouped(cell[TRAIN], l->train_flops);
+		nn_grouped(cell[BYTES], l->activation_bytes);
 		return;
 	}
 	for (int i = 0; i < e->layers.n; i++) {
 		forward += e->layers.layer[i].forward_flops;
 		train += e->layers.layer[i].train_flops;
 	}
-	grouped(cell[PARAMETERS], e->layers.parameters);
-	grouped(cell[FORWARD], forward);
-	grouped(cell[TRAIN], train);
-}
-
-static int total(const int width[COLUMNS])
-{
-	int sum = -2;
-
-	for (int c = 0; c < COLUMNS; c++)
-		sum += width[c] > 0 ? width[c] + 2 : 0;
-	return sum;
+	nn_grouped(cell[PARAMETERS], e->layers.parameters);
+	nn_grouped(cell[FORWARD], forward);
+	nn_grouped(cell[TRAIN], train);
 }
 
 /* Widths of columns, 0: left out. On a terminal that is too narrow they are no wider than they
@@ -102,14 +71,11 @@ static void fit_layers(const struct nn_explain *e, int width[COLUMNS])
 			tight[c] = longer(tight[c], cell[c]);
 	}
 	for (int c = 0; c < COLUMNS; c++)
-		width[c] = tight[c] > columns[c].width ? tight[c] : columns[c].width;
-	if (!e->columns || total(width) <= e->columns)
+		width[c] = tight[c] > roomy[c] ? tight[c] : roomy[c];
+	if (!e->columns || nn_columns_width(width, COLUMNS) <= e->columns)
 		return;
 	memcpy(width, tight, sizeof tight);
-	for (int rank = COLUMNS; rank > 0; rank--)
-		for (int c = 0; c < COLUMNS; c++)
-			if (columns[c].rank == rank && total(width) > e->columns)
-				width[c] = 0;
+	nn_columns_drop(width, drop, COLUMNS, e->columns);
 }
 
 static void add_layers(const struct nn_explain *e, struct nn_text *text)
@@ -145,7 +111,7 @@ static void add_item(const struct nn_explain *e, struct nn_text *text, const cha
 	bool narrow = e->columns && e->columns < 2 + 22 + 2 + 20 + 2 + (int)strlen(what);
 
 	nn_text_addf(text, narrow ? "  %-22s  %*s" : "  %-22s  %*s  ", name,
-		     narrow && e->columns < 46 ? e->columns - 26 : 20, grouped(number, bytes));
+		     narrow && e->columns < 46 ? e->columns - 26 : 20, nn_grouped(number, bytes));
 	nn_text_addf(text, "%s\n", narrow ? "" : what);
 }
 
@@ -167,7 +133,7 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 	if (plan->layout->on_host > 1)
 		add_item(e, text, "host", fit->host, host);
 	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n",
-		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch),
+		     fit->fits ? "fits" : "does not fit", nn_grouped(b, e->largest_batch),
 		     e->largest_batch ? "; a larger --batch is trained in pieces" : "");
 	for (size_t i = 0; i < e->n_suggestions; i++)
 		nn_suggest_line(text, &e->suggestions[i]);
@@ -202,12 +168,12 @@ static void add_relief(const struct nn_explain *e, struct nn_text *text)
 		nn_text_add(text, "dropped after forward and computed again in backward:");
 		add_relieved(e, text, offsetof(struct nn_relief, recomputed), fit->recompute);
 		nn_text_addf(text, " (%s FLOP more for a sample)\n",
-			     grouped(number, fit->again_flops));
+			     nn_grouped(number, fit->again_flops));
 	}
 	if (recipe->offload) {
 		nn_text_add(text, "written after forward and read back in backward:");
 		add_relieved(e, text, offsetof(struct nn_relief, offloaded), fit->offload);
-		nn_text_addf(text, " (%s bytes in %s)\n", grouped(number, fit->spilled),
+		nn_text_addf(text, " (%s bytes in %s)\n", nn_grouped(number, fit->spilled),
 			     nn_offload_folder(recipe->offload_folder));
 	}
 }
@@ -230,7 +196,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 		nn_text_add(text, "samples: not known without DATA\n");
 	else
 		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n",
-			     plan->task->rows_about ? "about " : "", grouped(a, plan->task->n_rows),
+			     plan->task->rows_about ? "about " : "",
+			     nn_grouped(a, plan->task->n_rows),
 			     (unsigned long long)plan->task->steps_per_epoch);
 	if (isnan(f->step_s)) {
 		nn_text_addf(text, "time: %s\n", f->basis);

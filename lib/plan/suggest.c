@@ -7,9 +7,26 @@
 /*
  * From what costs least to what costs most: how the work is done, its precision, how it learns.
  * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
- * go through as fit.
+ * go through as fit. Of two of a kind the second gives up more. A set of them is its bits.
  */
-enum { RECOMPUTE, OFFLOAD, THREADS, LEAVES, PRECISION, OPTIMIZER, KINDS };
+enum { RECOMPUTE, OFFLOAD, ONE_THREAD, TWO_LEAVES, ONE_LEAF, F32, ONE_SLOT, NO_SLOT, GIFTS };
+
+#define BIT(gift) (1u << (gift))
+#define KINDS 6
+
+static const struct {
+	unsigned kind;
+	struct nn_instead instead; /* the optimizer's value is that of the variant */
+} gifts[GIFTS] = {
+	[RECOMPUTE] = { BIT(0), { .option = "recompute" } },
+	[OFFLOAD] = { BIT(1), { .option = "offload" } },
+	[ONE_THREAD] = { BIT(2), { "threads", "1", { NULL } } },
+	[TWO_LEAVES] = { BIT(3), { "leaves", "2", { NULL } } },
+	[ONE_LEAF] = { BIT(3), { "leaves", "1", { NULL } } },
+	[F32] = { BIT(4), { "precision", "f32", { NULL } } },
+	[ONE_SLOT] = { BIT(5), { "optimizer", NULL, { "momentum", "nesterov" } } },
+	[NO_SLOT] = { BIT(5), { "optimizer", NULL, { "momentum", "nesterov" } } },
+};
 
 /* A plan as it would be. */
 struct variant {
@@ -20,92 +37,68 @@ struct variant {
 	size_t n;
 };
 
-/* How much of each is given up; 0: nothing of it. */
-struct levels {
-	int of[KINDS];
-};
-
-/* ---- each of them; false: there is no such thing to give ---- */
-
-static bool recompute(struct variant *v, int level, struct nn_instead *instead)
-{
-	size_t had = v->recipe.recompute;
-
-	*instead = (struct nn_instead){ .option = "recompute" };
-	v->recipe.recompute = (size_t)level;
-	return had == 0;
-}
-
-static bool offload(struct variant *v, int level, struct nn_instead *instead)
-{
-	size_t had = v->recipe.offload;
-
-	*instead = (struct nn_instead){ .option = "offload" };
-	v->recipe.offload = (size_t)level;
-	return had == 0;
-}
-
-static bool fewer_threads(struct variant *v, int level, struct nn_instead *instead)
-{
-	bool some = nn_pool_threads(v->task.pool) > level;
-
-	*instead = (struct nn_instead){ "threads", "1", { NULL } };
-	v->task.pool = NULL;
-	return some;
-}
-
-static bool fewer_leaves(struct variant *v, int level, struct nn_instead *instead)
-{
-	size_t leaves = level == 1 ? 2 : 1, had = v->recipe.leaves;
-
-	*instead = (struct nn_instead){ "leaves", level == 1 ? "2" : "1", { NULL } };
-	v->recipe.leaves = leaves;
-	return had > leaves && (size_t)nn_layout_n_sharers(v->plan.layout) <= leaves;
-}
-
-static bool less_precision(struct variant *v, int level, struct nn_instead *instead)
-{
-	bool some = v->task.device->dtype == NN_F64 && level == 1;
-
-	*instead = (struct nn_instead){ "precision", "f32", { NULL } };
-	if (some)
-		v->task.device = nn_device_open(v->task.device->name, NN_F32, NULL);
-	return some && v->task.device;
-}
-
-/* One with one slot, then one with none. */
-static bool smaller_optimizer(struct variant *v, int level, struct nn_instead *instead)
-{
-	struct nn_recipe *r = &v->recipe;
-	struct nn_optimizer_options had = nn_recipe_optimizer(r);
-	size_t slots = level == 1 ? 1 : 0;
-
-	r->optimizer = (int)nn_optimizer_keeping(slots);
-	r->momentum = 0;
-	r->nesterov = false;
-	*instead = (struct nn_instead){ "optimizer",
-					nn_optimizers[r->optimizer].name,
-					{ "momentum", "nesterov" } };
-	return nn_optimizer_count(&had) > slots;
-}
-
-static const struct {
-	int levels;
-	bool (*give)(struct variant *v, int level, struct nn_instead *instead);
-} kinds[KINDS] = {
-	{ 1, recompute },    { 1, offload },        { 1, fewer_threads },
-	{ 2, fewer_leaves }, { 1, less_precision }, { 2, smaller_optimizer },
-};
-
-/* ---- a plan without them ---- */
-
 struct search {
 	const struct nn_plan *plan;
 	const struct nn_command *command;
 	struct nn_suggestion *found;
-	struct levels most, taken[NN_SUGGESTIONS];
+	unsigned possible, taken[NN_SUGGESTIONS]; /* sets */
 	size_t n;
 };
+
+static bool fewer_leaves(struct variant *v, size_t leaves)
+{
+	size_t had = v->recipe.leaves;
+
+	v->recipe.leaves = leaves;
+	return had > leaves && (size_t)nn_layout_n_sharers(v->plan.layout) <= leaves;
+}
+
+static bool smaller_optimizer(struct variant *v, size_t slots)
+{
+	struct nn_recipe *r = &v->recipe;
+	struct nn_optimizer_options had = nn_recipe_optimizer(r);
+
+	r->optimizer = (int)nn_optimizer_keeping(slots);
+	r->momentum = 0;
+	r->nesterov = false;
+	v->instead[v->n - 1].value = nn_optimizers[r->optimizer].name;
+	return nn_optimizer_count(&had) > slots;
+}
+
+/* false: there is no such thing to give. */
+static bool give(struct variant *v, int gift)
+{
+	struct nn_recipe *r = &v->recipe;
+
+	v->instead[v->n++] = gifts[gift].instead;
+	switch (gift) {
+	case RECOMPUTE:
+		return !r->recompute && (r->recompute = 1);
+	case OFFLOAD:
+		return !r->offload && (r->offload = 1);
+	case ONE_THREAD:
+		gift = nn_pool_threads(v->task.pool);
+		v->task.pool = NULL;
+		return gift > 1;
+	case TWO_LEAVES:
+	case ONE_LEAF:
+		return fewer_leaves(v, gift == TWO_LEAVES ? 2 : 1);
+	case F32:
+		return v->task.device->dtype == NN_F64 &&
+		       (v->task.device = nn_device_open(v->task.device->name, NN_F32, NULL));
+	default:
+		return smaller_optimizer(v, gift == ONE_SLOT ? 1 : 0);
+	}
+}
+
+static unsigned kinds_of(unsigned set)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; i < GIFTS; i++)
+		kinds |= set & BIT(i) ? gifts[i].kind : 0;
+	return kinds;
+}
 
 static void begin(struct variant *v, const struct nn_plan *plan)
 {
@@ -114,97 +107,76 @@ static void begin(struct variant *v, const struct nn_plan *plan)
 	v->task.recipe = &v->recipe;
 }
 
-static bool give(struct variant *v, int kind, int level)
-{
-	return kinds[kind].give(v, level, &v->instead[v->n++]);
-}
-
 /*
  * Planned so, of ranks with room for the norms of a --log that may be added. false: there is no
  * such thing to give, or the plan does not fit.
  */
-static bool fits(const struct search *s, struct variant *v, const struct levels *l)
+static bool fits(const struct nn_plan *plan, struct variant *v, unsigned set)
 {
-	begin(v, s->plan);
-	if (nn_layout_n_sharers(s->plan->layout) > 1 || nn_layout_parts(s->plan->layout) > 1)
+	begin(v, plan);
+	if (nn_layout_n_sharers(plan->layout) > 1 || nn_layout_parts(plan->layout) > 1)
 		v->task.logs = true;
-	for (int kind = 0; kind < KINDS; kind++)
-		if (l->of[kind] > s->most.of[kind] || (l->of[kind] && !give(v, kind, l->of[kind])))
+	for (int i = 0; i < GIFTS; i++)
+		if (set & BIT(i) && !give(v, i))
 			return false;
 	return nn_fit_choose(&v->plan, &v->plan.fit, NULL) == 0 && v->plan.fit.fits;
 }
 
-static void take(struct search *s, const struct levels *l)
+static void take(struct search *s, unsigned set)
 {
 	struct nn_suggestion *to = &s->found[s->n];
 	struct nn_fit fit;
 	struct variant v;
 
-	if (!fits(s, &v, l) ||
-	    (l->of[RECOMPUTE] && v.plan.fit.again_flops == 0) || /* gives nothing */
-	    (l->of[OFFLOAD] && v.plan.fit.spilled == 0))
+	if (!fits(s->plan, &v, set) ||
+	    (set & BIT(RECOMPUTE) && v.plan.fit.again_flops == 0) || /* gives nothing */
+	    (set & BIT(OFFLOAD) && v.plan.fit.spilled == 0))
 		return;
 	v.task.logs = s->plan->task->logs;
 	if (nn_fit_plan(&v.plan, v.plan.fit.micro, &fit, NULL) < 0)
 		fit = v.plan.fit;
 	*to = (struct nn_suggestion){ .total = nn_fit_need(s->plan, &fit), .device = fit.device };
 	nn_suggest_command(&to->command, s->command, v.instead, v.n);
-	s->taken[s->n++] = *l;
-}
-
-/* ---- the search ---- */
-
-/* Set number `set` of all, whose digits are levels, the first kind's the last; kinds it gives. */
-static int levels_of(struct levels *l, int set)
-{
-	int given = 0;
-
-	for (int kind = 0; kind < KINDS; set /= kinds[kind++].levels + 1) {
-		l->of[kind] = set % (kinds[kind].levels + 1);
-		given += l->of[kind] > 0;
-	}
-	return set > 0 ? 0 : given; /* 0: beyond the last */
+	s->taken[s->n++] = set;
 }
 
 /* Is all that an earlier suggestion gives up given up here too, or is it the same one? */
-static bool repeats(const struct search *s, const struct levels *l, bool same)
+static bool repeats(const struct search *s, unsigned set, bool same)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		bool covered = true;
-
-		for (int kind = 0; kind < KINDS; kind++)
-			covered &= same ? s->taken[i].of[kind] == l->of[kind]
-					: s->taken[i].of[kind] == 0 || l->of[kind] > 0;
-		if (covered)
+	for (size_t i = 0; i < s->n; i++)
+		if (same ? s->taken[i] == set : !(kinds_of(s->taken[i]) & ~kinds_of(set)))
 			return true;
-	}
 	return false;
 }
 
-/* Sets of few kinds first. */
+/* Sets of few kinds first, one of a kind. */
 static void look(struct search *s, bool same)
 {
-	struct levels l;
-
 	for (int size = 1; size <= KINDS; size++)
-		for (int set = 1, given; (given = levels_of(&l, set)) > 0 && s->n < NN_SUGGESTIONS;
-		     set++)
-			if (given == size && !repeats(s, &l, same))
-				take(s, &l);
+		for (unsigned set = 1; set < BIT(GIFTS) && s->n < NN_SUGGESTIONS; set++)
+			if (!(set & ~s->possible) && __builtin_popcount(set) == size &&
+			    __builtin_popcount(kinds_of(set)) == size && !repeats(s, set, same))
+				take(s, set);
 }
 
 size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 		  struct nn_suggestion found[NN_SUGGESTIONS])
 {
 	struct search s = { .plan = plan, .command = command, .found = found };
+	unsigned most = 0; /* of each kind what gives up more */
 	struct variant v;
 
-	begin(&v, plan);
 	/* a training that goes on from a state keeps all that a state holds */
-	for (int kind = 0; kind < (command->resumes ? LEAVES : KINDS); kind++)
-		if (give(&v, kind, kinds[kind].levels))
-			s.most.of[kind] = kinds[kind].levels;
-	if (fits(&s, &v, &s.most)) {
+	for (int i = 0; i < (command->resumes ? TWO_LEAVES : GIFTS); i++) {
+		begin(&v, plan);
+		if (!give(&v, i))
+			continue;
+		s.possible |= BIT(i);
+		if (i > 0 && gifts[i].kind == gifts[i - 1].kind)
+			most &= ~BIT(i - 1);
+		most |= BIT(i);
+	}
+	if (fits(plan, &v, most)) {
 		look(&s, false);
 		look(&s, true);
 	}
@@ -233,10 +205,10 @@ void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *comma
 		nn_text_addf(text, "%s\n", nn_suggest_few(n));
 }
 
+#define DIVIDE " would make this network fit; --tensor and --pipeline divide it among --ranks"
+
 const char *nn_suggest_few(size_t n)
 {
-	return n == 0 ? "no number of threads or leaves, precision or optimizer would make this "
-			"network fit; --tensor and --pipeline divide it among --ranks"
-		      : "nothing else of threads, leaves, precision and optimizer would make this "
-			"network fit; --tensor and --pipeline divide it among --ranks";
+	return n == 0 ? "no number of threads or leaves, precision or optimizer" DIVIDE
+		      : "nothing else of threads, leaves, precision and optimizer" DIVIDE;
 }

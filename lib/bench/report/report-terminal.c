@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "bench/report/report-terminal.h"
 
@@ -25,20 +26,6 @@ static void scaled(char *text, size_t n, double value, double step, const char *
 	}
 	snprintf(text, n, fabs(value) < 999.5 ? "%.3g%s%s" : "%.0f%s%s", value, **units ? " " : "",
 		 *units);
-}
-
-/* 26,824,995 */
-static void grouped(char text[NN_TERMINAL_WORD], uint64_t value)
-{
-	char digits[24];
-	int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), to = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (i > 0 && (n - i) % 3 == 0 && n > 4)
-			text[to++] = ',';
-		text[to++] = digits[i];
-	}
-	text[to] = '\0';
 }
 
 static const char *const times[] = { "ns", "µs", "ms", "s", NULL };
@@ -96,8 +83,10 @@ static const char *word_of(const struct nn_cell *cell, const char *name, const c
 		snprintf(text, NN_TERMINAL_WORD, "%.3g %%", 100 * value);
 		break;
 	default:
-		if (cell->kind == NN_REPORT_COUNT)
-			grouped(text, cell->count);
+		if (cell->kind == NN_REPORT_COUNT && cell->count >= 10000)
+			nn_grouped(text, cell->count);
+		else if (cell->kind == NN_REPORT_COUNT)
+			snprintf(text, NN_TERMINAL_WORD, "%d", (int)cell->count);
 		else
 			snprintf(text, NN_TERMINAL_WORD, "%.3g", value);
 	}
@@ -124,36 +113,6 @@ static const char *heading(const char *name, char text[NN_TERMINAL_WORD])
 
 /* ---- which columns, how wide ---- */
 
-static int total(const struct nn_terminal *t)
-{
-	int width = -2;
-
-	for (size_t i = 0; i < t->n; i++)
-		width += t->width[i] + 2;
-	return width;
-}
-
-/* The column that goes first; -1: none may. */
-static int least(const struct nn_terminal *t, const struct nn_report_column *columns)
-{
-	int first = -1;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (columns[t->column[i]].drop &&
-		    (first < 0 || columns[t->column[i]].drop > columns[t->column[first]].drop))
-			first = (int)i;
-	return first;
-}
-
-static void leave_out(struct nn_terminal *t, size_t at)
-{
-	t->n--;
-	for (size_t i = at; i < t->n; i++) {
-		t->column[i] = t->column[i + 1];
-		t->width[i] = t->width[i + 1];
-	}
-}
-
 /* The widest column of text; -1: all are narrow. */
 static int widest(const struct nn_terminal *t, const struct nn_report_column *columns)
 {
@@ -169,25 +128,28 @@ static int widest(const struct nn_terminal *t, const struct nn_report_column *co
 void nn_terminal_fit(struct nn_terminal *t, const struct nn_report_column *columns, size_t n,
 		     int most)
 {
+	int width[NN_REPORT_COLUMNS], drop[NN_REPORT_COLUMNS] = { 0 }, at;
 	char text[NN_TERMINAL_WORD];
-	int at;
 
-	t->most = most;
-	t->n = n;
+	*t = (struct nn_terminal){ .most = most };
 	for (size_t i = 0; i < n; i++) {
-		int name = (int)strlen(heading(columns[i].name, text)),
-		    width = columns[i].width ? columns[i].width : FIGURE;
+		int name = (int)strlen(heading(columns[i].name, text));
 
-		t->column[i] = i;
-		t->width[i] = name > width ? name : width;
+		width[i] = columns[i].width ? columns[i].width : FIGURE;
+		width[i] = name > width[i] ? name : width[i];
+		drop[i] = columns[i].drop;
 		if (i == 1 && strcmp(columns[0].name, "item") == 0)
-			t->width[i] = 16; /* a value of any unit, or a word */
+			width[i] = 16; /* a value of any unit, or a word */
 	}
-	while (total(t) > most && (at = least(t, columns)) >= 0)
-		leave_out(t, (size_t)at);
-	while (total(t) > most && (at = widest(t, columns)) >= 0)
+	nn_columns_drop(width, drop, n, most);
+	for (size_t i = 0; i < n; i++)
+		if (width[i] > 0) {
+			t->column[t->n] = i;
+			t->width[t->n++] = width[i];
+		}
+	while (nn_columns_width(t->width, t->n) > most && (at = widest(t, columns)) >= 0)
 		t->width[at]--;
-	t->tall = total(t) > most;
+	t->tall = nn_columns_width(t->width, t->n) > most;
 }
 
 /* ---- lines ---- */
