@@ -318,8 +318,12 @@ tests_bench_ceiling_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 tests_bench_ceiling_LDADD = $(MICROHTTPD_LIBS)
 bench_ceiling = tests/bench/ceiling
 endif
+EXTRA_LTLIBRARIES += tests/bench/libtriton_nn.la
+tests_bench_libtriton_nn_la_SOURCES = tests/bench/triton.c
+tests_bench_libtriton_nn_la_LDFLAGS = -module -avoid-version -shrext .so -rpath /nowhere
+tests_bench_libtriton_nn_la_LIBADD = lib/libnn.la
 bench-serve: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(bench_ceiling)
+	@$(MAKE) $(AM_MAKEFLAGS) $(bench_ceiling) tests/bench/libtriton_nn.la
 	@NN_BUILD='$(abs_top_builddir)' $(PYTHON) $(srcdir)/tests/bench/serve.py $(VERBS)
 bench-pictures: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/pictures

@@ -3,7 +3,7 @@
 usage: serve.py [start|load|peers|wait|reload|slow|soak]...      without any: start load peers wait reload slow
   start   from exec to the ready line and to the first answer, memory then, least of 20
   load    closed loops of 1, 8 and 32 clients, each form of body, the null model beside the model
-  peers   beside what libmicrohttpd does alone (tests/bench/ceiling), and Triton where TRITON names a Python with pytriton and numpy
+  peers   beside what libmicrohttpd does alone (tests/bench/ceiling), and Triton with our library where TRITON names its tritonserver
   wait    requests a second of closed loops, mean latency of open ones: the tuned wait beside fixed ones of 0 to 1000 us
   reload  RELOADS (1000) reloads while clients ask; every answer is that of one of the two models
   slow    1,000 clients that send a byte a second, and what others notice
@@ -107,28 +107,32 @@ def full(shape):
     return 0.25 if not shape else [full(shape[1:])] * shape[0]
 
 
-# A model of numpy behind Triton, as PyTriton serves it: 784-128-10
-TRITON = """
-import signal, sys
-import numpy as np
-from pytriton.decorators import batch
-from pytriton.model_config import DynamicBatcher, ModelConfig, Tensor
-from pytriton.triton import Triton, TritonConfig
-w1, w2 = (np.random.default_rng(1).standard_normal(s, "f4") * 0.05 for s in ((784, 128), (128, 10)))
-
-@batch
-def infer(input):
-    return {"output": np.maximum(input @ w1, 0) @ w2}
-
-port = int(sys.argv[1])
-with Triton(config=TritonConfig(http_port=port, grpc_port=port + 1, metrics_port=port + 2)) as triton:
-    triton.bind("net", infer, inputs=[Tensor(name="input", dtype=np.float32, shape=(784,))],
-                outputs=[Tensor(name="output", dtype=np.float32, shape=(10,))],
-                config=ModelConfig(max_batch_size=64, batcher=DynamicBatcher(max_queue_delay_microseconds=0)))
-    triton.run()
-    print(f"http://127.0.0.1:{port}", flush=True)
-    signal.sigwait({signal.SIGTERM})
+# Triton's repository: our library behind its server (tests/bench/triton.c), rows of up to 64 requests at once
+TRITON = """backend: "nn"
+max_batch_size: 64
+input [{{ name: "input", data_type: TYPE_FP32, dims: [784] }}]
+output [{{ name: "output", data_type: TYPE_FP32, dims: [10] }}]
+instance_group [{{ kind: KIND_CPU, count: {instances} }}]
+dynamic_batching {{ max_queue_delay_microseconds: {wait} }}
 """
+
+
+def triton(instances, wait):
+    """The command that starts it, in sh: its URL is told when it is ready."""
+    home = f"triton-{instances}-{wait}"
+    os.makedirs(home + "/models/net/1")
+    os.makedirs(home + "/backends/nn")
+    shutil.copy("net.st", home + "/models/net/1")
+    shutil.copy(os.path.join(os.path.dirname(BUILD[:-1]), "tests/bench/.libs/libtriton_nn.so"), home + "/backends/nn")
+    with open(home + "/models/net/config.pbtxt", "w", encoding="ascii") as file:
+        file.write(TRITON.format(instances=instances, wait=wait))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    options = (f"--model-repository={home}/models --backend-directory={home}/backends --http-port={url.rsplit(':', 1)[1]} --http-address=127.0.0.1 "
+               "--allow-grpc=false --allow-metrics=false --log-info=false --disable-auto-complete-config")
+    ready = f"import time, urllib.request as u\nwhile 1:\n try: u.urlopen('{url}/v2/health/ready'); break\n except OSError: time.sleep(0.1)\nprint('{url}')"
+    return ("sh", "-c", f'{sys.executable} -c "{ready}" & exec {os.environ["TRITON"]} {options} >/dev/null 2>&1')
 
 
 def peers(server):
@@ -140,28 +144,26 @@ def peers(server):
         answer = json.dumps({"predictions": [[0.123456] * 10]})
         yield "libmicrohttpd", (ceiling, str(len(os.sched_getaffinity(0))), metadata, answer)
     if os.environ.get("TRITON"):
-        with open("triton.py", "w", encoding="ascii") as file:
-            file.write(TRITON)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        yield "Triton", (os.environ["TRITON"], "triton.py", str(port))
+        for instances, wait in ((1, 0), (2, 0), (1, 1000)):
+            yield f"Triton {instances}, {wait} us", triton(instances, wait)
 
 
 def run_peers():
-    """ratio: nn-serve's requests a second over the peer's, turns beside each other, the middle one."""
+    """ratio: nn-serve's requests a second over the peer's, and of a CPU-second, turns beside each other, the middle one."""
     model("net.st", *NETS[0][1:])
-    print(f"{'peer':14} {'body':7} {'clients':>7} {'requests/s':>10} {'nn-serve':>10} {'ratio':>6} {'p50 us':>8} {'nn-serve':>8} {'p99 us':>8} {'nn-serve':>8}")
+    print(f"{'peer':17} {'body':7} {'clients':>7} {'requests/s':>10} {'nn-serve':>10} {'ratio':>6} {'per CPU-s':>10} {'nn-serve':>10} {'ratio':>6} "
+          f"{'p50 us':>8} {'nn-serve':>8} {'p99 us':>8} {'nn-serve':>8}")
     with Server("net.st") as server:
         for name, command in peers(server):
             with Server(command=command) as peer:
-                for body in ("v2",) if name == "Triton" else ("json", "v2"):
+                for body in ("v2", "binary") if name.startswith("Triton") else ("json", "v2"):
                     for clients in (1, 8, 32):
-                        rows = [(load(s, "--model=net", f"--body={body}", f"--connections={clients}")) for _ in range(TRIES) for s in (peer, server)]
-                        rates = [[r["samples_per_s"] for r in rows[i::2]] for i in (0, 1)]
-                        late = [sorted((r[p] or float("nan")) * 1e6 for r in rows[i::2])[TRIES // 2] for p in ("p50_s", "p99_s") for i in (0, 1)]
-                        ratio = sorted(b / a for a, b in zip(*rates))[TRIES // 2]
-                        print(f"{name:14} {body:7} {clients:7} {max(rates[0]):10.0f} {max(rates[1]):10.0f} {ratio:6.2f} " + " ".join(f"{s:8.0f}" for s in late), flush=True)
+                        rows = [load(s, "--model=net", f"--body={body}", f"--connections={clients}") for _ in range(TRIES) for s in (peer, server)]
+                        middle = lambda key, i: sorted(r[key] or float("nan") for r in rows[i::2])[TRIES // 2]
+                        ratio = lambda key: sorted(b[key] / a[key] for a, b in zip(rows[::2], rows[1::2]))[TRIES // 2]
+                        print(f"{name:17} {body:7} {clients:7} " + " ".join(
+                            f"{middle(key, 0):10.0f} {middle(key, 1):10.0f} {ratio(key):6.2f}" for key in ("samples_per_s", "per_cpu_s")) + " " +
+                            " ".join(f"{middle(key, i) * 1e6:8.0f}" for key in ("p50_s", "p99_s") for i in (0, 1)), flush=True)
 
 
 def run_load():
