@@ -192,10 +192,10 @@ def run_wait():
             loads += [(f"{most * part:.0f}/s", [f"--rate={most * part:.0f}", "--connections=64"]) for part in (0.1, 0.3, 0.5)]
             for title, arguments in loads:
                 tries = [[] for _ in WAITS]
-                for _ in range(TRIES):
-                    for figures, server in zip(tries, servers):
-                        row = load(server, "--body=binary", *arguments)
-                        figures.append((row["p50_s"] or float("nan")) * 1e6 if "/s" in title else row["samples_per_s"])
+                for turn in range(TRIES):        # each begins with another: what was measured before is felt
+                    for i in (*range(turn % len(WAITS), len(WAITS)), *range(turn % len(WAITS))):
+                        row = load(servers[i], "--body=binary", *arguments)
+                        tries[i].append((row["p50_s"] or float("nan")) * 1e6 if "/s" in title else row["samples_per_s"])
                 found = [sorted(t)[TRIES // 2] for t in tries]
                 tuned = min(found[1:]) / found[0] if "/s" in title else found[0] / max(found[1:])
                 ratios.append(tuned)
