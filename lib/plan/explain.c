@@ -14,6 +14,16 @@
 
 #define FIGURE NN_GROUPED /* or a duration */
 
+const char *nn_placement(char text[NN_PLACEMENT], int ranks, int threads)
+{
+	int cores = nn_cpu_count();
+
+	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks,
+		 ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
+		 cores == 1 ? "" : "s");
+	return text;
+}
+
 static int longer(int width, const char *text)
 {
 	return (int)strlen(text) > width ? (int)strlen(text) : width;
@@ -182,14 +192,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_plan *plan = e->plan;
 	const struct nn_forecast *f = &plan->forecast;
-	const struct nn_scaling_row *row =
-		&e->scaling->rows[plan->layout->asked > 1 ? e->scaling->n - 1 : 0];
-	int parts = nn_layout_parts(plan->layout), ranks = parts == 1 ? row->ranks
-							   : plan->layout->as.ranks > 0
-								   ? plan->layout->as.ranks * parts
-								   : parts;
-	int threads = parts > 1 ? e->scaling->threads : row->threads, cores = nn_cpu_count();
-	char a[FIGURE];
+	int sharers = plan->layout->as.ranks > 0 ? plan->layout->as.ranks : 1;
+	char a[FIGURE], placement[NN_PLACEMENT];
 
 	nn_text_add(text, "\n");
 	if (plan->task->rows_unknown)
@@ -219,9 +223,9 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 			     "device: %s: products of dense layers by cuBLASLt, whose bytes are "
 			     "those of a kind of device\n",
 			     plan->task->device->name);
-	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks,
-		     ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
-		     cores == 1 ? "" : "s");
+	nn_text_addf(text, "placement: %s\n",
+		     nn_placement(placement, sharers * nn_layout_parts(plan->layout),
+				  e->scaling->threads));
 }
 
 static void add_ranks(const struct nn_explain *e, struct nn_text *text)

@@ -23,6 +23,9 @@ struct nn_explain {
 int nn_explain_make(struct nn_explain *explain, const struct nn_plan *plan,
 		    const struct nn_command *command, struct nn_error *err);
 void nn_explain_free(struct nn_explain *explain);
+#define NN_PLACEMENT 80
+/* "2 ranks x 1 thread on 2 cores"; returns the text. */
+const char *nn_placement(char text[NN_PLACEMENT], int ranks, int threads);
 /* For people, and as one JSON object. */
 void nn_explain_text(const struct nn_explain *explain, struct nn_text *text);
 void nn_explain_json(const struct nn_explain *explain, struct nn_text *text);

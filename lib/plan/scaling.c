@@ -57,13 +57,14 @@ static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int r
 	struct nn_scaling_row *row = &s->rows[s->n++];
 	struct nn_link link;
 
-	*row = (struct nn_scaling_row){ ranks, threads_of(r, ranks), NAN, NAN,
+	*row = (struct nn_scaling_row){ ranks, NAN, NAN,
 					(uint64_t)ranks <= plan->task->recipe->leaves };
 	if (!row->possible)
 		return;
 	row->step_s = r->alone_s;
 	if (ranks > 1) {
-		int threads = ranks < r->cores ? least(ranks * row->threads, r->cores) : r->cores;
+		int threads =
+			ranks < r->cores ? least(ranks * threads_of(r, ranks), r->cores) : r->cores;
 
 		nn_link_get(ranks, &link);
 		row->step_s = step_of(r, threads) * nn_ranks_largest(plan, ranks) * ranks +

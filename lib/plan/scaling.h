@@ -9,7 +9,7 @@
 
 struct nn_scaling {
 	struct nn_scaling_row {
-		int ranks, threads;     /* threads: of each */
+		int ranks;
 		double step_s, speedup; /* NaN: not known, or not possible */
 		bool possible;          /* each of them has a leaf */
 	} rows[NN_SCALING_ROWS];        /* the last is of the ranks that were asked for */

@@ -19,14 +19,12 @@
 #define WARM_S 0.02     /* of steps that are not timed */
 #define ENOUGH_S 0.08   /* of steps that are: longer than other work keeps a thread from its core */
 #define PART 0.05       /* of the training, which may be too short for that */
-#define STALLED 1.3     /* times as long as most of its run: left out */
-#define LAST_STEPS 4096 /* of more of a run these count */
-#define RUNS 3          /* of them: work that comes and goes meets one, and the others count */
-#define TRIED_FLOPS 4e9 /* of a step: a tenth of a second; half as many in f64 */
+#define LAST_STEPS 4096 /* of more these count */
+#define LONG_S 0.15     /* a step that takes longer is tried in part */
 /* times that the loop around a step asks for the time, beside once for each step tried here */
 #define LOOP_CLOCKS 8
-/* times as many that ranks have to try, who make whole steps, and some between averages */
-#define MOST_RANKS 2
+/* of a rank between two averages, who makes whole steps alone; half as many in f64 */
+#define MOST_FLOPS 8e9
 #define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes */
 
 struct trial {
@@ -99,29 +97,18 @@ static int step(struct trial *t, size_t spans, double *seconds, bool *over, stru
 	return 0;
 }
 
-/* Of steps that are alike, but for those that some stall met. */
-static double mean(double *steps, size_t n)
-{
-	double sum = 0;
-	size_t used = 0;
-
-	nn_sort(steps, n);
-	while (used < n && steps[used] <= STALLED * steps[(n - 1) / 2])
-		sum += steps[used++];
-	return sum / (double)used;
-}
-
 /*
- * So many seconds of steps of some spans, or a part of the training if that is shorter: their mean,
- * where all are alike that of the fastest run of them. Of long steps one is enough. What one rank
- * has enough of ends in the step after, or in the next in which ranks agree.
+ * So many seconds of steps of some spans, or a part of the training if that is shorter: the median,
+ * which other work of the machine moves little; of steps that are not alike the mean. Of long steps
+ * one is enough. What one rank has enough of ends in the step after, or in the next in which ranks
+ * agree.
  */
 static int time_steps(struct trial *t, size_t spans, double enough_s, double *seconds,
 		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
-	double steps[LAST_STEPS], all = 0, fastest = INFINITY, part, s;
-	size_t done = 0, of_run = 0, runs = 0;
+	double steps[LAST_STEPS], all = 0, s;
+	size_t done = 0, n;
 	bool enough = false, over = false;
 
 	while (!enough || (layout->comm->size > 1 && !over)) {
@@ -129,18 +116,11 @@ static int time_steps(struct trial *t, size_t spans, double enough_s, double *se
 		if (step(t, spans, &s, &over, err) < 0)
 			return -1;
 		all += s;
-		done++;
-		steps[of_run++ % LAST_STEPS] = s;
-		part = fmin(enough_s, PART * s * (double)t->worker->task->planned);
-		if (all * RUNS > part * (double)(runs + 1)) {
-			fastest = fmin(fastest,
-				       mean(steps, of_run < LAST_STEPS ? of_run : LAST_STEPS));
-			of_run = 0;
-			runs++;
-		}
-		enough = over || runs >= RUNS || all > 2 * enough_s;
+		steps[done++ % LAST_STEPS] = s;
+		enough = over || all > fmin(enough_s, PART * s * (double)t->worker->task->planned);
 	}
-	*seconds = layout->strategy->alone || runs == 0 ? all / (double)done : fastest;
+	n = done < LAST_STEPS ? done : LAST_STEPS;
+	*seconds = layout->strategy->alone ? all / (double)done : nn_median(steps, n);
 	return 0;
 }
 
@@ -168,17 +148,32 @@ static int time_noise(struct trial *t, double step_s, double *seconds, struct nn
 	return 0;
 }
 
-/* All of a step, or so much of it as the share says, but two spans, and half of that. */
-static int time_share(struct trial *t, double share, double *step_s, struct nn_error *err)
+/*
+ * Spans that are tried of a long step, two or more; 0: all of it, which ranks always make. What is
+ * tried first touches the memory.
+ */
+static int choose_spans(struct trial *t, size_t all, size_t *some, struct nn_error *err)
 {
-	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all);
+	double seconds;
+
+	*some = 0;
+	if (all <= 2 || t->worker->layout->comm->size > 1)
+		return 0;
+	if (time_steps(t, 2, WARM_S, &seconds, err) < 0)
+		return -1;
+	if (seconds * (double)all > 2 * LONG_S)
+		*some = seconds < LONG_S ? (size_t)(2 * LONG_S / seconds) : 2;
+	return 0;
+}
+
+/* Of a part of a step the rest is on the line through that and half of it. */
+static int time_step(struct trial *t, double *step_s, struct nn_error *err)
+{
+	size_t all = nn_step_most_spans(t->worker->step), some;
 	double half, noise = 0;
 
 	begin(t);
-	some = some > 2 ? some : 2;
-	if (some >= all || t->worker->layout->comm->size > 1)
-		some = 0;
-	if (time_steps(t, some, WARM_S, &half, err) < 0 ||
+	if (choose_spans(t, all, &some, err) < 0 || time_steps(t, some, WARM_S, &half, err) < 0 ||
 	    time_steps(t, some, ENOUGH_S, step_s, err) < 0)
 		return -1;
 	if (some == 0 && time_noise(t, *step_s, &noise, err) < 0)
@@ -199,18 +194,17 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 	const struct nn_strategy *strategy = layout->strategy;
 	struct trial t = { .worker = w };
 	uint64_t moved = nn_comm_moved(layout->comm);
-	double share =
-		TRIED_FLOPS * layout->comm->size * (double)nn_dtype_size(NN_F32) /
-		(double)nn_dtype_size(w->task->device->dtype) /
-		(nn_layers_flops(w->task->program, true) * (double)nn_loader_rows(w->loader, 0));
+	double flops =
+		nn_layers_flops(w->task->program, true) * (double)nn_loader_rows(w->loader, 0) *
+		(double)nn_dtype_size(w->task->device->dtype) / (double)nn_dtype_size(NN_F32);
 
 	*step_s = NAN;
 	if (strategy->run ||
-	    (layout->comm->size > 1 &&
-	     MOST_RANKS * share < (strategy->alone ? (double)layout->terms.every : 1)))
+	    (layout->comm->size > 1 && flops * (strategy->alone ? (double)layout->terms.every : 1) >
+					       MOST_FLOPS * layout->comm->size))
 		return 0;
-	if ((strategy->open && strategy->open(w, err) < 0) ||
-	    time_share(&t, share, step_s, err) < 0 || nn_worker_synchronize(w, err) < 0)
+	if ((strategy->open && strategy->open(w, err) < 0) || time_step(&t, step_s, err) < 0 ||
+	    nn_worker_synchronize(w, err) < 0)
 		return -1;
 	if (strategy->close)
 		strategy->close(w);

@@ -26,13 +26,7 @@ void nn_report_faults(struct nn_times *m, int sign)
 
 const char *nn_report_placement(const struct nn_train *t, char text[NN_PLACEMENT])
 {
-	int ranks = nn_layout_ranks(&t->layout), threads = nn_pool_threads(t->task.pool),
-	    cores = nn_cpu_count();
-
-	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks,
-		 ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
-		 cores == 1 ? "" : "s");
-	return text;
+	return nn_placement(text, nn_layout_ranks(&t->layout), nn_pool_threads(t->task.pool));
 }
 
 double nn_report_step(const struct nn_train *t)

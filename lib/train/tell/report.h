@@ -5,12 +5,12 @@
 #ifndef NN_TRAIN_TELL_REPORT_H
 #define NN_TRAIN_TELL_REPORT_H
 
+#include "plan/explain.h"
 #include "train/job.h"
 
 /* Add the page faults of this process so far, times sign, to those of the first step. */
 void nn_report_faults(struct nn_times *times, int sign);
 /* "1 rank x 2 threads on 2 cores" */
-#define NN_PLACEMENT 80
 const char *nn_report_placement(const struct nn_train *train, char text[NN_PLACEMENT]);
 /* Notes before the first step and after the last (-v). seconds: of the training. */
 void nn_report_start(const struct nn_train *train);
