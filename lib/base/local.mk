@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/installed.c lib/base/installed.h \
 	lib/base/int8.h \
 	lib/base/json-text.c lib/base/json-text.h \
+	lib/base/limit.c lib/base/limit.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/logarithm.c lib/base/logarithm.h \
 	lib/base/mask.h \

@@ -165,6 +165,7 @@ struct nn_std_options {
 	const char *log;
 	const char *output;
 	const char *config;
+	const char *limit; /* lines of NAME=N, which are set */
 	int verbose;
 	bool quiet;
 	bool dry_run;

@@ -5,12 +5,12 @@
 #include <lzma.h>
 #include <stdbool.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "file/archive.h"
 
 /* `xz -9` wants 65 MiB to be read; nothing that xz writes by itself wants more. */
-#define MOST_MEMORY ((uint64_t)256 << 20)
 
 struct xz {
 	struct nn_archive_source source;
@@ -29,7 +29,7 @@ static int xz_open(void **stream, const struct nn_archive_source *source, struct
 	x->source = *source;
 	x->member = true;
 	x->z = (lzma_stream)LZMA_STREAM_INIT;
-	if (lzma_stream_decoder(&x->z, MOST_MEMORY, 0) != LZMA_OK) {
+	if (lzma_stream_decoder(&x->z, nn_limit(NN_LIMIT_XZ_MEMORY), 0) != LZMA_OK) {
 		nn_free(x);
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress",
 			       source->name);
@@ -51,16 +51,16 @@ static void xz_close(void *stream)
 static int xz_failed(const struct xz *x, lzma_ret status, struct nn_error *err)
 {
 	const char *name = x->source.name;
+	char said[NN_LIMIT_TEXT];
 
 	switch (status) {
 	case LZMA_MEM_ERROR:
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
 	case LZMA_MEMLIMIT_ERROR:
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: the xz data want %llu MiB of memory, expected at most %llu (a "
-			       "fixed limit)",
-			       name, (unsigned long long)(lzma_memusage(&x->z) >> 20),
-			       (unsigned long long)(MOST_MEMORY >> 20));
+			       "%s: the xz data want %llu MiB of memory, expected at most %s", name,
+			       (unsigned long long)(lzma_memusage(&x->z) >> 20),
+			       nn_limit_said(NN_LIMIT_XZ_MEMORY, lzma_memusage(&x->z), said));
 	case LZMA_OPTIONS_ERROR:
 		return nn_fail(err, NN_EFORMAT, "%s: the xz data use a filter that is not known",
 			       name);
@@ -104,7 +104,7 @@ static int xz_next_member(struct xz *x, struct nn_error *err)
 		return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the xz data",
 			       x->source.name);
 	x->member = true;
-	return lzma_stream_decoder(&x->z, MOST_MEMORY, 0) == LZMA_OK
+	return lzma_stream_decoder(&x->z, nn_limit(NN_LIMIT_XZ_MEMORY), 0) == LZMA_OK
 		       ? 0
 		       : xz_failed(x, LZMA_MEM_ERROR, err);
 }

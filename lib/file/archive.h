@@ -35,7 +35,4 @@ struct nn_archive {
 		     struct nn_error *err);
 };
 
-/* More out than this per byte in is not data. */
-#define NN_ARCHIVE_RATIO 1100
-
 #endif

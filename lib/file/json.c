@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "file/json.h"
 
-#define MAX_DEPTH 100
 /* jansson takes some hundred bytes a value: a text with more of them is an attack on memory, not
  * metadata */
 #define MAX_VALUES ((size_t)4 << 20)
@@ -26,6 +26,7 @@ struct nn_json {
 static int check_size(const char *text, size_t n, struct nn_error *err)
 {
 	size_t depth = 0, values = 1;
+	char said[NN_LIMIT_TEXT];
 	bool quoted = false;
 
 	for (size_t i = 0; i < n; i++) {
@@ -46,10 +47,9 @@ static int check_size(const char *text, size_t n, struct nn_error *err)
 			depth -= depth > 0;
 		else if (c == ',' || c == ':')
 			values++;
-		if (depth > MAX_DEPTH)
-			return nn_fail(err, NN_EFORMAT,
-				       "JSON is nested more than %d deep (a fixed limit)",
-				       MAX_DEPTH);
+		if (depth > nn_limit(NN_LIMIT_DEPTH))
+			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %s",
+				       nn_limit_said(NN_LIMIT_DEPTH, 0, said));
 		if (values > MAX_VALUES)
 			return nn_fail(err, NN_EFORMAT,
 				       "JSON has more than %zu values (a fixed limit)", MAX_VALUES);

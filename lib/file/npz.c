@@ -16,6 +16,7 @@
 #include "file/torch.h"
 
 #define STEP ((size_t)1 << 20)
+#define DEFLATE_RATIO 1100 /* bytes out for one in: more than deflate can */
 
 /* All bytes that come. */
 static int load(struct nn_input *input, struct nn_block *block, size_t *n, struct nn_error *err)
@@ -76,7 +77,7 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 
 		if (!archive)
 			return nn_fail_at(err, "%s: is deflated", place);
-		if (m->size / NN_ARCHIVE_RATIO > m->packed)
+		if (m->size / DEFLATE_RATIO > m->packed)
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: promises %zu bytes in %zu, more than deflate can",
 				       place, m->size, m->packed);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "file/source.h"
@@ -106,15 +107,16 @@ int nn_byte_source_unzip(struct nn_byte_source *s, const void *bytes, size_t n,
 int nn_byte_source_read(struct nn_byte_source *s, void *bytes, size_t room, size_t *got,
 			struct nn_error *err)
 {
+	char said[NN_LIMIT_TEXT];
+
 	if (!s->archive)
 		return read_raw(s, bytes, room, got, err);
 	if (s->archive->read(s->stream, bytes, room, got, err) < 0)
 		return -1;
 	s->unpacked += *got;
-	if (s->unpacked > FREE_BYTES && s->unpacked / NN_ARCHIVE_RATIO > s->packed)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: decompresses to more than %d times its size (a fixed limit)",
-			       s->name, NN_ARCHIVE_RATIO);
+	if (s->unpacked > FREE_BYTES && s->unpacked / nn_limit(NN_LIMIT_RATIO) > s->packed)
+		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %s", s->name,
+			       nn_limit_said(NN_LIMIT_RATIO, 0, said));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "base/limit.h"
 #include "base/memory.h"
 #include "model/net.h"
 
@@ -166,15 +167,15 @@ static int take_line(struct expansion *x, const struct nn_statement *statement,
 		     struct nn_error *err)
 {
 	struct nn_net_entry *line = add_line(x->net, statement, err);
+	char said[NN_LIMIT_TEXT];
 
 	if (!line)
 		return -1;
 	if (statement->kind == NN_STATEMENT_LAYER) {
 		line->number = x->net->n_layers++;
-		if (x->net->n_layers > NN_MAX_LINES)
-			return nn_statement_fail(
-				x->net, statement, err,
-				"the model has more than %d layers (a fixed limit)", NN_MAX_LINES);
+		if ((size_t)x->net->n_layers > nn_limit(NN_LIMIT_LAYERS))
+			return nn_statement_fail(x->net, statement, err, "the model has more than %s",
+						 nn_limit_said(NN_LIMIT_LAYERS, 0, said));
 		if (connect(x, line, err))
 			return -1;
 	}

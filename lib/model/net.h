@@ -6,7 +6,6 @@
 #include "model/lex.h"
 #include "model/model.h"
 
-#define NN_MAX_LINES 100000  /* layers of a model, repeats written out */
 #define NN_MAX_DEPTH 100     /* repeats inside repeats */
 #define NN_MAX_LINKS 1000000 /* inputs of all lines together */
 

@@ -2,18 +2,18 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/limit.h"
 #include "base/memory.h"
 #include "file/sniff.h"
 #include "model/net.h"
 #include "model/onnx.h"
 #include "model/weights.h"
 
-#define MAX_FILE ((size_t)16 << 20)
-
-/* All that is left of the input, at most MAX_FILE bytes, into text. */
+/* All that is left of the input into text. */
 static int read_text(struct nn_input *input, struct nn_text *text, struct nn_error *err)
 {
 	const unsigned char *bytes;
+	char said[NN_LIMIT_TEXT];
 	size_t got;
 
 	do {
@@ -21,10 +21,10 @@ static int read_text(struct nn_input *input, struct nn_text *text, struct nn_err
 			return -1;
 		nn_text_add_bytes(text, (const char *)bytes, got);
 		nn_input_take(input, got);
-		if (text->length > MAX_FILE)
-			return nn_fail(err, NN_EFORMAT,
-				       "%s: a model text of more than %zu bytes (a fixed limit)",
-				       nn_input_name(input), MAX_FILE);
+		if (text->length > nn_limit(NN_LIMIT_MODEL_TEXT))
+			return nn_fail(err, NN_EFORMAT, "%s: a model text of more than %s",
+				       nn_input_name(input),
+				       nn_limit_said(NN_LIMIT_MODEL_TEXT, 0, said));
 	} while (got > 0);
 	return text->failed ? nn_fail(err, NN_ENOMEM, "out of memory for a model text") : 0;
 }

@@ -1,6 +1,7 @@
 /* Lines of words into statements: a layer with its arguments, an input, the ends of a repeat. */
 #include <stdio.h>
 #include <string.h>
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/net.h"
@@ -105,14 +106,19 @@ static int parse_repeat(const struct nn_net *net, struct nn_statement *statement
 			const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	uint64_t rounds;
-	char quoted[NN_QUOTED];
+	char quoted[NN_QUOTED], said[NN_LIMIT_TEXT];
 
-	if (n < 1 || !nn_parse_u64(words[0].text, words[0].n, &rounds) || rounds < 1 ||
-	    rounds > NN_MAX_LINES)
+	if (n < 1 || !nn_parse_u64(words[0].text, words[0].n, &rounds) || rounds < 1)
 		return nn_statement_fail(
 			net, statement, err,
-			"the number of rounds must be a whole number from 1 to %d, not '%s'",
-			NN_MAX_LINES, n < 1 ? "" : nn_quote(quoted, words[0].text, words[0].n));
+			"the number of rounds must be a whole number from 1 to %zu, not '%s'",
+			nn_limit(NN_LIMIT_LAYERS),
+			n < 1 ? "" : nn_quote(quoted, words[0].text, words[0].n));
+	if (rounds > nn_limit(NN_LIMIT_LAYERS))
+		return nn_statement_fail(net, statement, err,
+					 "%llu rounds, but a model has at most %s",
+					 (unsigned long long)rounds,
+					 nn_limit_said(NN_LIMIT_LAYERS, rounds, said));
 	if (n != 2 || !nn_word_is(&words[1], "{"))
 		return nn_statement_fail(net, statement, err,
 					 "wanted '{' after the number of rounds");

@@ -1,6 +1,7 @@
 /* From a file to values and nodes: what has which name, what depends on what, what matters. */
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "file/json.h"
 #include "onnx/graph.h"
@@ -221,14 +222,14 @@ static int allocate(struct nn_onnx_graph *g, struct nn_error *err)
 {
 	const Onnx__Graph *graph = g->file->model->graph;
 	size_t n_ids = 0;
+	char said[NN_LIMIT_TEXT];
 
 	for (size_t i = 0; i < graph->n_node; i++)
 		n_ids += graph->node[i]->n_input + graph->node[i]->n_output;
-	if (n_ids + graph->n_input + graph->n_output > 8 * NN_ONNX_MOST)
-		return nn_fail(
-			err, NN_EFORMAT,
-			"the nodes have more than %zu inputs and outputs in all (a fixed limit)",
-			8 * NN_ONNX_MOST);
+	if (n_ids + graph->n_input + graph->n_output > 8 * nn_limit(NN_LIMIT_NODES))
+		return nn_fail(err, NN_EFORMAT,
+			       "the nodes have more than 8 inputs and outputs each, of at most %s",
+			       nn_limit_said(NN_LIMIT_NODES, (n_ids + 7) / 8, said));
 	g->n_nodes = (int)graph->n_node;
 	g->nodes = nn_alloc(graph->n_node, sizeof *g->nodes, err);
 	g->ids = nn_alloc(n_ids, sizeof *g->ids, err);

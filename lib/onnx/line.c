@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "onnx/graph.h"
 
@@ -104,13 +105,14 @@ static int name_line(char **result, const char *parameter, const Onnx__Node *nod
 static int grow_lines(struct nn_onnx_graph *g, struct nn_error *err)
 {
 	size_t room = (size_t)(g->lines_room ? 2 * g->lines_room : 64), size = sizeof *g->lines;
+	char said[NN_LIMIT_TEXT];
 	struct nn_onnx_line *lines;
 
 	if (g->n_lines < g->lines_room)
 		return 0;
-	if (g->n_lines >= NN_MAX_LINES)
-		return nn_fail(err, NN_EFORMAT, "the graph has more than %d layers (a fixed limit)",
-			       NN_MAX_LINES);
+	if ((size_t)g->n_lines >= nn_limit(NN_LIMIT_LAYERS))
+		return nn_fail(err, NN_EFORMAT, "the graph has more than %s",
+			       nn_limit_said(NN_LIMIT_LAYERS, 0, said));
 	lines = nn_realloc(g->lines, (size_t)g->lines_room * size, room * size, err);
 	if (!lines)
 		return -1;

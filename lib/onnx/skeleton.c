@@ -1,6 +1,7 @@
 /* A walk over the fields of an ONNX model as they come, which keeps weights apart from the rest. */
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "onnx/skeleton.h"
 
@@ -32,10 +33,12 @@ static int damaged(const struct span *s, struct nn_error *err)
 		       s->what);
 }
 
-static int too_many(const struct span *s, const char *what, struct nn_error *err)
+static int too_many(const struct span *s, enum nn_limit_id what, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s: the graph has more than %zu %s (a fixed limit)",
-		       nn_input_name(s->input), NN_ONNX_MOST, what);
+	char said[NN_LIMIT_TEXT];
+
+	return nn_fail(err, NN_EFORMAT, "%s: the graph has more than %s", nn_input_name(s->input),
+		       nn_limit_said(what, 0, said));
 }
 
 static bool next_varint(const unsigned char *bytes, size_t n, size_t *at, uint64_t *value)
@@ -149,8 +152,8 @@ static struct nn_onnx_raw *next_raw(struct nn_onnx_skeleton *k, const struct spa
 {
 	size_t room = k->raw_room ? 2 * k->raw_room : 64, size = sizeof *k->raw;
 
-	if (k->n_raw == NN_ONNX_MOST) {
-		too_many(s, "tensors", err);
+	if (k->n_raw == nn_limit(NN_LIMIT_TENSORS)) {
+		too_many(s, NN_LIMIT_TENSORS, err);
 		return NULL;
 	}
 	if (k->n_raw == k->raw_room) {
@@ -191,8 +194,9 @@ static int take_graph(struct nn_onnx_skeleton *k, struct span s, struct nn_text 
 	while (status == 0 && (more = next_field(&s, &f, err)) > 0) {
 		if (f.number != GRAPH_INITIALIZER || !f.bytes) {
 			n_nodes += f.number == GRAPH_NODE;
-			status = n_nodes > NN_ONNX_MOST ? too_many(&s, "nodes", err)
-							: keep_field(&s, &f, graph, err);
+			status = n_nodes > nn_limit(NN_LIMIT_NODES)
+					 ? too_many(&s, NN_LIMIT_NODES, err)
+					 : keep_field(&s, &f, graph, err);
 			continue;
 		}
 		nn_text_clear(&tensor);

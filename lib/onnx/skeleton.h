@@ -9,8 +9,6 @@
 #include "file/bytes.h"
 #include "file/input.h"
 
-#define NN_ONNX_MOST ((size_t)1000000) /* nodes of a graph, tensors of a graph, and the like */
-
 /* raw_data of initializer i; data NULL: it has none. */
 struct nn_onnx_raw {
 	const unsigned char *data;

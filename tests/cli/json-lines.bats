@@ -78,7 +78,7 @@ refused() {
   says '-: has no column "a"; its columns: b' '{"b":3}'
   says '-:1: JSON: ' '{"a":1,"b":3'
   says '-:1: JSON: ' '{"a":NaN,"b":3}'
-  says '-:2: JSON is nested more than 100 deep (a fixed limit)' "{\"a\":1,\"b\":3}
+  says '-:2: JSON is nested more than 100 deep (--limit=depth=200)' "{\"a\":1,\"b\":3}
 {\"a\":$(head -c 100000 /dev/zero | tr '\0' '[')"
   says '-: looks like a json file, expected CSV or TSV, JSON lines' '[{"a":1,"b":3}]'
   refused '-:1: found an array in column "more", expected a number, a string or null; columns= of the input line chooses others' \

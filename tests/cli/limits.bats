@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What lies beyond a limit of a reader: a line that names what was found, the limit, and that it is fixed.
+# What lies beyond a limit of a reader: a line that names what was found, the limit, and the option that moves it where one does.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
@@ -32,20 +32,20 @@ repeat() {
 
 @test "limits: a line, a field and the columns of a table" {
   { printf 'a,t\n1,'; head -c 17000000 /dev/zero | tr '\0' 7; echo; } >line.csv
-  says 'line.csv:2: line longer than 16 MiB (a fixed limit)' train --target=t line.csv
+  says 'line.csv:2: line longer than 16 MiB (--limit=line=32M)' train --target=t line.csv
   { printf 'a,t\n'; repeat x 1048577; echo ,1.5; } >field.csv
-  says 'field.csv:2:1: field of 1048577 bytes, expected at most 1 MiB (a fixed limit)' train --target=t field.csv
+  says 'field.csv:2:1: field of 1048577 bytes, expected at most 1 MiB (--limit=field=2M)' train --target=t field.csv
   { repeat a, 1000000; echo t; } >columns.csv
-  says 'columns.csv:1: more than 1000000 columns (a fixed limit)' train --target=t columns.csv
+  says 'columns.csv:1: more than 1000000 columns (--limit=columns=2000000)' train --target=t columns.csv
   { printf '{"a":1,"t":"'; head -c 17000000 /dev/zero | tr '\0' 7; echo '"}'; } >line.jsonl
-  says 'line.jsonl:1: line longer than 16 MiB (a fixed limit)' train --target=t line.jsonl
+  says 'line.jsonl:1: line longer than 16 MiB (--limit=line=32M)' train --target=t line.jsonl
 }
 
 @test "limits: JSON is nested up to a depth" {
   { printf '{"a":1,"t":0.5}\n{"t":1.5,"a":'; repeat '[' 200; echo; } >deep.jsonl
-  says 'deep.jsonl:2: JSON is nested more than 100 deep (a fixed limit)' train --target=t deep.jsonl
-  { printf '{"x":[[1],[2]],"t":1.5}\n{"z":'; repeat '[' 100; echo; } >rows.jsonl
-  net='input ?x1, last, dense 1' says 'rows.jsonl:2: JSON, byte *: found more than 64 levels of arrays and objects (a fixed limit)' train --target=t rows.jsonl
+  says 'deep.jsonl:2: JSON is nested more than 100 deep (--limit=depth=200)' train --target=t deep.jsonl
+  { printf '{"x":[[1],[2]],"t":1.5}\n{"z":'; repeat '[' 101; echo; } >rows.jsonl
+  net='input ?x1, last, dense 1' says 'rows.jsonl:2: JSON, byte *: found more than 100 levels of arrays and objects (--limit=depth=N)' train --target=t rows.jsonl
   { printf '{"x":'; repeat '[' 9; echo; } >rows.jsonl
   net='input ?x1, last, dense 1' says 'rows.jsonl:1: JSON, byte 14: found more than 8 dimensions (a fixed limit)' train --target=t rows.jsonl
   { printf '{"t":1.5'; for i in {1..1100}; do printf ',"k%d":1' "$i"; done; echo '}'; } >rows.jsonl
@@ -72,7 +72,9 @@ repeat() {
 @test "limits: what decompresses to far more" {
   [ -e "$NN_BUILD/lib/nn-xz.so" ] || skip "built without xz"
   { echo 'a,t'; yes 1,2 | head -c 80000000; } | xz -9e >bomb.csv.xz
-  says 'bomb.csv.xz: decompresses to more than 1100 times its size (a fixed limit)' train --loss=mse --target=t bomb.csv.xz
+  says 'bomb.csv.xz: decompresses to more than 1100 times its size (--limit=ratio=2200)' train --loss=mse --target=t bomb.csv.xz
+  says 'bomb.csv.xz: decompresses to more than 20 times its size (--limit=ratio=40)' train --loss=mse --target=t --limit=ratio=20 bomb.csv.xz
+  says 'bomb.csv.xz: the xz data want * MiB of memory, expected at most 1 MiB (--limit=xz-memory=*M)' train --loss=mse --target=t --limit=xz-memory=1M bomb.csv.xz
 }
 
 @test "limits: lines, repeats and inputs of a model" {
@@ -80,7 +82,63 @@ repeat() {
   { repeat 'repeat 1 { ' 101; echo 'relu'; repeat ' }' 101; } >deep.nn
   says 'deep.nn:1: repeat: more than 100 repeats inside each other (a fixed limit)' nn-train -q -m deep.nn --target=t d.csv -o m
   printf 'repeat 1000 {\n repeat 101 {\n relu\n }\n}\ndense ?\n' >long.nn
-  says 'long.nn:3: relu: the model has more than 100000 layers (a fixed limit)' nn-train -q -m long.nn --target=t d.csv -o m
+  says 'long.nn:3: relu: the model has more than 100000 layers (--limit=layers=200000)' nn-train -q -m long.nn --target=t d.csv -o m
   { echo '# a comment'; head -c 17000000 /dev/zero | tr '\0' '#'; } >text.nn
-  says 'text.nn: a model text of more than 16777216 bytes (a fixed limit)' nn-train -q -m text.nn --target=t d.csv -o m
+  says 'text.nn: a model text of more than 16 MiB (--limit=model-text=32M)' nn-train -q -m text.nn --target=t d.csv -o m
+}
+
+@test "limits: --limit=NAME=N reads what the message said it would, and no more" {
+  { printf 'a,t\n1,'; head -c 17000000 /dev/zero | tr '\0' 7; echo; } >line.csv
+  says 'line.csv:2:2: field of 17000000 bytes, expected at most 1 MiB (--limit=field=17M)' train --target=t --limit=line=32M line.csv
+  { printf 'a,t\nxy,1\nx,2\n'; repeat x 1048577; echo ,1.5; } >field.csv
+  train --loss=mse --target=t --epochs=1 --batch=1 --limit=field=2M field.csv
+  says 'field.csv:2:1: field of 2 bytes, expected at most 1 bytes (--limit=field=1M)' train --loss=mse --target=t --limit=field=1 field.csv
+  says 'field.csv:1: more than 1 columns (--limit=columns=2)' train --target=t --limit=columns=1 field.csv
+  says 'field.csv:4: line longer than 9 bytes (--limit=line=1M)' train --target=t --limit=line=9 field.csv
+  { printf '{"a":1,"t":0.5}\n{"a":2,"t":1.5,"z":'; repeat '[' 150; repeat ']' 150; echo '}'; } >deep.jsonl
+  says 'deep.jsonl:2: found an array in column "z"*' train --loss=mse --target=t --limit=depth=200 deep.jsonl
+  says 'deep.jsonl:2: JSON is nested more than 120 deep (--limit=depth=240)' train --target=t --limit=depth=120 deep.jsonl
+  printf 'repeat 3 {\n relu\n}\ndense ?\n' >m.nn
+  says 'm.nn:1: repeat: 3 rounds, but a model has at most 2 layers (--limit=layers=3)' nn-train -q -m m.nn --limit=layers=2 --limit=depth=5 --target=t field.csv -o m
+  printf 'limit = layers=3\n' >config
+  says 'm.nn:4: dense: the model has more than 3 layers (--limit=layers=6)' nn-train -q -m m.nn --config=config --target=t field.csv -o m
+  says 'm.nn: a model text of more than 9 bytes (--limit=model-text=1M)' nn-train -q -m m.nn --limit=model-text=9 --target=t field.csv -o m
+}
+
+@test "limits: --limit tells the names, the bounds, and where nothing allows more" {
+  run -2 --separate-stderr nn-train -q -m 'dense ?' --limit=lines=5 d.csv -o m
+  [[ $stderr == 'nn-train: --limit=lines=5: expected NAME=N with a name of line, field, columns, depth, '* ]]
+  run -2 --separate-stderr nn-predict --limit=line m.st d.csv
+  [[ $stderr == 'nn-predict: --limit=line: expected NAME=N with a name of line, '* ]]
+  for value in 0 5G 1x '' -1; do
+    run -2 --separate-stderr nn-predict --limit=line=$value m.st d.csv
+    [ "$stderr" = "nn-predict: --limit=line=$value: expected a number of bytes from 1 to 1G" ]
+  done
+  run -2 --separate-stderr nn-predict --limit=depth=1001 m.st d.csv
+  [ "$stderr" = 'nn-predict: --limit=depth=1001: expected a whole number from 1 to 1000' ]
+  { printf '{"a":1,"t":0.5}\n{"t":1.5,"a":'; repeat '[' 1200; echo; } >deep.jsonl
+  says 'deep.jsonl:2: JSON is nested more than 1000 deep (--limit=depth allows no more)' train --target=t --limit=depth=1000 deep.jsonl
+}
+
+@test "limits: nn-data(5) lists every name with its default and the most it takes" {
+  nn-train --help=all >help
+  grep -q -e '--limit=NAME=N' help
+  run -2 --separate-stderr nn-train --limit=x=1
+  names=${stderr##*a name of }
+  for name in ${names//,/}; do
+    grep -q "^${name//-/.*-}	[0-9]*[KMG]*	[0-9]*[KMG]*	" "$NN_SRC/man/nn-data.5" || {
+      echo "nn-data(5) has no $name"
+      return 1
+    }
+  done
+}
+
+@test "limits: nodes and tensors of an ONNX graph" {
+  [ -e "$NN_BUILD/lib/nn-onnx.so" ] || skip "built without ONNX"
+  printf 'a,t\n1,2\n2,3\n' >d.csv
+  nn-train -q -m 'dense 2, relu, dense 1' --target=t --loss=mse --steps=1 -o m.onnx d.csv
+  nn-predict m.onnx d.csv
+  says 'm.onnx: the graph has more than 1 nodes (--limit=nodes=2)' nn-predict --limit=nodes=1 m.onnx d.csv
+  says 'm.onnx: the graph has more than 1 tensors (--limit=tensors=2)' nn-predict --limit=tensors=1 m.onnx d.csv
+  says 'm.onnx:*: relu: the model has more than 1 layers (--limit=layers=2)' nn-predict --limit=layers=1 m.onnx d.csv
 }

@@ -144,7 +144,11 @@ says() {
   says 1 'nn-train: bad-alpha/red/b.png: is RGB with alpha (channels: 4), expected RGB (3)' train bad-alpha
   says 1 'nn-train: bad-grey/red/b.png: is grey (channels: 1), expected RGB (3)' train bad-grey
   says 1 'nn-train: bad-other/red/b.png: is 9x9 pixels, expected 8x8; pictures are not scaled' train bad-other
-  says 1 'nn-train: bad-wide/red/b.png: is 30000 pixels wide and 30000 high, expected at most 16384 (a fixed limit)' train bad-wide
+  says 1 'nn-train: bad-wide/red/b.png: is 30000 pixels wide and 30000 high, expected at most 16384 pixels (--limit=side=30000)' train bad-wide
+  says 1 'nn-train: bad-wide/red/b.png: is 30000 pixels wide and 30000 high, expected at most 268435456 pixels in all (--limit=pixels=900000000)' \
+    train --limit=side=30000 bad-wide
+  run -1 --separate-stderr train --limit=member=1 bad-grey
+  [[ $stderr == 'nn-train: bad-grey/red/a.png: has '*' bytes, expected at most 1 bytes (--limit=member=1M)' ]]
   run -1 --separate-stderr train bad-flat
   [[ $stderr == 'nn-train: bad-flat/red/b.png: '* && ${#stderr_lines[@]} = 1 ]]
   says 1 'nn-train: lonely/0.png: has no label: it lies in no folder of a class, and no targets are given' train lonely

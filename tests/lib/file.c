@@ -332,7 +332,7 @@ static void json(void)
 	   "json: duplicates are refused");
 	memset(deep, '[', 101), memset(deep + 101, ']', 101);
 	ok(!nn_json_parse(deep, 202, &err), "json: 101 levels are refused");
-	text_is(err.text, "JSON is nested more than 100 deep (a fixed limit)", "json: and why");
+	text_is(err.text, "JSON is nested more than 100 deep (--limit=depth=200)", "json: and why");
 	j = nn_json_parse(deep + 1, 200, &err);
 	ok(j != NULL, "json: 100 levels are taken");
 	nn_json_free(j);

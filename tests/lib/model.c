@@ -259,7 +259,7 @@ static void repeats(void)
 	refused("repeat 0 { relu }", "-m:1: repeat: the number of rounds must be a whole number "
 				     "from 1 to 100000, not '0'");
 	refused("repeat 317 { repeat 317 { relu } }",
-		"-m:1: relu: the model has more than 100000 layers (a fixed limit)");
+		"-m:1: relu: the model has more than 100000 layers (--limit=layers=200000)");
 }
 
 static void mistakes(void)
@@ -370,7 +370,7 @@ static void hostile(void)
 	for (size_t i = 0; i + 6 <= n; i += 6)
 		memcpy(text + i, "relu, ", 6);
 	refused_n(text, n / 6 * 6, true, NN_EUSAGE,
-		  "-m:100001: relu: the model has more than 100000 layers (a fixed limit)");
+		  "-m:100001: relu: the model has more than 100000 layers (--limit=layers=200000)");
 	for (size_t i = 0; i + 11 <= n; i += 11)
 		memcpy(text + i, "repeat 1 {\n", 11);
 	refused_n(text, n / 11 * 11, false, NN_EFORMAT,

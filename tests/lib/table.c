@@ -378,18 +378,18 @@ static void test_sizes(void)
 
 	at = (size_t)sprintf(text, "a,y\n1,2\n\"");
 	fill(text + at, ((size_t)16 << 20) + 10, "x\n");
-	says(text, at + ((size_t)16 << 20) + 10, "1: t.csv:3: line longer than 16 MiB (a fixed limit)",
+	says(text, at + ((size_t)16 << 20) + 10, "1: t.csv:3: line longer than 16 MiB (--limit=line=32M)",
 	     "table: a record of more than 16 MiB is an error");
 	at = (size_t)sprintf(text, "a,y\n1,2\n\"");
 	fill(text + at, ((size_t)17 << 20) + 10, "x\n");
 	at += ((size_t)17 << 20) + 10;
 	at += (size_t)sprintf(text + at, "\",3\n1,2\n");
-	says(text, at, "1: t.csv:3: line longer than 16 MiB (a fixed limit)", "table: also when the file goes on");
+	says(text, at, "1: t.csv:3: line longer than 16 MiB (--limit=line=32M)", "table: also when the file goes on");
 	at = (size_t)sprintf(text, "a,y\nx,2\n\"");
 	fill(text + at, ((size_t)1 << 20) + 1, "x\n");
 	at += ((size_t)1 << 20) + 1;
 	at += (size_t)sprintf(text + at, "\",3\n1,2,\n");
-	says(text, at, "1: t.csv:3:1: field of 1048577 bytes, expected at most 1 MiB (a fixed limit)",
+	says(text, at, "1: t.csv:3:1: field of 1048577 bytes, expected at most 1 MiB (--limit=field=2M)",
 	     "table: a field of more than 1 MiB is an error");
 	nn_free(text);
 }

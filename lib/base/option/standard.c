@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/module.h"
 #include "base/option.h"
 
@@ -41,6 +42,17 @@ static int check_device(const char *value, struct nn_error *err)
 	return nn_fail(err, NN_EUSAGE, "--device=%s: expected cpu, cuda, cuda:N or auto",
 		       nn_quote(quoted, value, strlen(value)));
 }
+
+static const char *const limit_names[] = {
+#define NN_LIMIT(id, name, ...) name "=",
+	NN_LIMITS(NN_LIMIT)
+#undef NN_LIMIT
+		NULL,
+};
+
+/* A sentence for the manual: name, default, the most, what it bounds. */
+#define NN_LIMIT(id, name, value, most, value_text, most_text, unit, help)                         \
+	" " name ": " help " (" value_text ", at most " most_text ")."
 
 const struct nn_opt nn_std_opts[] = {
 	/* the first: nn_std_opts_no_output begins behind it */
@@ -133,6 +145,16 @@ const struct nn_opt nn_std_opts[] = {
 	  .help = "read options from a file of lines `option = value`",
 	  .man = "A # at the beginning of a line or behind a blank begins a comment, unless it "
 		 "stands in double quotes; switches are written yes or no; the command line wins." },
+	{ .name = "limit",
+	  .also = "max-line,max-field,max-columns,max-pixels,max-image-pixels",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(limit),
+	  .arg = "NAME=N",
+	  .choices = limit_names,
+	  .check = nn_limit_set,
+	  .repeated = true,
+	  .help = "read what is larger than a reader takes, or nothing so large; may be repeated",
+	  .man = "The message about what is too large names the limit." NN_LIMITS(NN_LIMIT) },
 	{ .name = "dry-run",
 	  .also = "check",
 	  .type = NN_OPT_FLAG,

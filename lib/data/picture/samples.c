@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/picture/samples.h"
@@ -247,6 +248,7 @@ static int next_of_picture(struct nn_sample_reader *r, struct nn_picture_sample 
 			   struct nn_error *err)
 {
 	const char *file = nn_input_name(r->input);
+	char said[NN_LIMIT_TEXT];
 	size_t got = 1;
 
 	if (r->ended)
@@ -255,10 +257,9 @@ static int next_of_picture(struct nn_sample_reader *r, struct nn_picture_sample 
 	for (s->picture.n = 0; got > 0; s->picture.n += got) {
 		size_t room = s->picture.n + s->picture.n / 2 + 65536;
 
-		if (s->picture.n > NN_MEMBER_MOST_BYTES)
-			return nn_fail(err, NN_EFORMAT,
-				       "%s: has over %" PRIu64 " bytes (a fixed limit)", file,
-				       NN_MEMBER_MOST_BYTES);
+		if (s->picture.n > nn_limit(NN_LIMIT_MEMBER))
+			return nn_fail(err, NN_EFORMAT, "%s: is larger than %s", file,
+				       nn_limit_said(NN_LIMIT_MEMBER, 0, said));
 		if (nn_block_reserve(&s->picture.bytes, room, err) < 0)
 			return nn_fail_at(err, "%s", file);
 		if (nn_input_read(r->input, nn_block_at(&s->picture.bytes, s->picture.n),

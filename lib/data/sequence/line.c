@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "data/sequence/line.h"
 
 #define MOST_KEYS 1024
-#define DEPTH 64
 
 /* ---- opening ---- */
 
@@ -279,7 +279,8 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 	memcpy(l->text.data, record.text, record.length);
 	for (size_t i = 0; i < l->n_targets; i++)
 		l->targets[i].row = 0;
-	nn_pull_begin(&p, l->text.data, record.length, DEPTH, false, err);
+	nn_pull_begin(&p, l->text.data, record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
+	p.depth_said = "--limit=depth=N";
 	nn_pull_once(&p, l->keys);
 	status = read_object(l, &p, values, at, err);
 	for (size_t i = 0; status == 0 && i < l->n_targets; i++)

@@ -2,15 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/number-line.h"
 #include "base/text.h"
 #include "data/table/csv.h"
 #include "data/table/scan.h"
 #include "data/table/walk.h"
 #include "file/sniff.h"
-
-#define MAX_RECORD ((size_t)16 << 20)
-#define MAX_COLUMNS ((size_t)1000000)
 
 void nn_csv_init(struct nn_csv *csv, struct nn_input *input)
 {
@@ -46,8 +44,10 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 
 static int too_long(const struct nn_csv *csv, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB (a fixed limit)",
-		       nn_input_name(csv->input), csv->line);
+	char said[NN_LIMIT_TEXT];
+
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than %s",
+		       nn_input_name(csv->input), csv->line, nn_limit_said(NN_LIMIT_LINE, 0, said));
 }
 
 /*
@@ -71,23 +71,23 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_
 		if (end) {
 			*n = (size_t)(end - *text);
 			if (end < csv->clean || nn_csv_clean(*text, *n))
-				return *n > MAX_RECORD ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
 			if (seen == 0 && csv->separator &&
 			    nn_walk_fast(walk, *text, got, csv->separator)) {
 				*n = walk->at;
-				return *n > MAX_RECORD ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
 			}
 			walk->found = nn_csv_scan(*text, *n);
 			if (!(walk->found & NN_SCAN_QUOTE))
-				return *n > MAX_RECORD ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
 		}
 		/* the newline may lie inside quotes */
 		if (walk->found && nn_walk_on(walk, *text, got, csv->separator)) {
 			*n = walk->at;
 			walk->found |= nn_csv_scan(*text, *n);
-			return *n > MAX_RECORD ? too_long(csv, err) : 1;
+			return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
 		}
-		if (got > MAX_RECORD)
+		if (got > nn_limit(NN_LIMIT_LINE))
 			return too_long(csv, err);
 		seen = got;
 		if (nn_input_more(csv->input, &b, &got, err) < 0)
@@ -348,20 +348,29 @@ int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, s
 	return 0;
 }
 
+int nn_csv_field_too_long(const struct nn_csv *csv, const struct nn_record *r, size_t column,
+			  size_t length, struct nn_error *err)
+{
+	char said[NN_LIMIT_TEXT];
+
+	return nn_fail(err, NN_EFORMAT,
+		       "%s:%" PRIu64 ":%zu: field of %zu bytes, expected at most %s",
+		       nn_input_name(csv->input), r->line, column + 1, length,
+		       nn_limit_said(NN_LIMIT_FIELD, length, said));
+}
+
 static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, struct nn_field field,
 		     struct nn_error *err)
 {
 	struct nn_field *fields;
+	char said[NN_LIMIT_TEXT];
 
-	if (field.length > NN_MAX_FIELD)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64
-			       ":%zu: field of %zu bytes, expected at most 1 MiB (a fixed limit)",
-			       nn_input_name(csv->input), r->line, n + 1, field.length);
-	if (n == MAX_COLUMNS)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64 ": more than %zu columns (a fixed limit)",
-			       nn_input_name(csv->input), r->line, MAX_COLUMNS);
+	if (field.length > nn_limit(NN_LIMIT_FIELD))
+		return nn_csv_field_too_long(csv, r, n, field.length, err);
+	if (n == nn_limit(NN_LIMIT_COLUMNS))
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %s",
+			       nn_input_name(csv->input), r->line,
+			       nn_limit_said(NN_LIMIT_COLUMNS, 0, said));
 	if ((n + 1) * sizeof field > csv->fields.room &&
 	    nn_block_reserve(&csv->fields, 2 * (n + 32) * sizeof field, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(csv->input));

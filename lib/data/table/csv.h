@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include "file/input.h"
 
-#define NN_MAX_FIELD ((size_t)1 << 20)
-
 struct nn_field {
 	const char *text; /* unquoted, not terminated */
 	size_t length;
@@ -64,6 +62,9 @@ int nn_csv_split(struct nn_csv *csv, const struct nn_record *record, const struc
 int nn_csv_begin(struct nn_csv *csv, const struct nn_record *record, struct nn_error *err);
 int nn_csv_field(struct nn_csv *csv, const struct nn_record *record, size_t column, size_t *at,
 		 struct nn_field *field, struct nn_error *err);
+/* NN_EFORMAT: field `column` of record, from 0, has `length` bytes, more than its limit. */
+int nn_csv_field_too_long(const struct nn_csv *csv, const struct nn_record *record, size_t column,
+			  size_t length, struct nn_error *err);
 /* "FILE:LINE" of a record that spans lines: where field i begins. */
 uint64_t nn_csv_field_line(const struct nn_csv *csv, const struct nn_record *record, size_t field);
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/number-line.h"
 #include "base/number.h"
 #include "base/real.h"
@@ -322,11 +323,8 @@ int nn_table_put_field(struct nn_table *t, const struct nn_record *record, size_
 	const char *text = field->text;
 	size_t n = field->length;
 
-	if (n > NN_MAX_FIELD)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64
-			       ":%zu: field of %zu bytes, expected at most 1 MiB (a fixed limit)",
-			       nn_input_name(t->csv.input), record->line, column + 1, n);
+	if (n > nn_limit(NN_LIMIT_FIELD))
+		return nn_csv_field_too_long(&t->csv, record, column, n, err);
 	if ((c->hashed || c->listed) && check_category(at, text, n, err) < 0)
 		return -1;
 	if (c->hashed)

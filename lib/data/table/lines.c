@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/number-line.h"
 #include "base/number.h"
@@ -15,8 +16,6 @@
 #include "data/table/missing-word.h"
 #include "file/json.h"
 
-#define MOST_LINE ((size_t)16 << 20)
-#define MOST_COLUMNS ((size_t)1000000)
 
 /* ---- lines ---- */
 
@@ -36,7 +35,7 @@ int nn_lines_hold(struct nn_input *input, size_t lines, size_t most, size_t *n,
 			*n = (size_t)(end - bytes) + 1;
 			continue;
 		}
-		if (got == before || got - *n > MOST_LINE) {
+		if (got == before || got - *n > nn_limit(NN_LIMIT_LINE)) {
 			*n = got;
 			break;
 		}
@@ -61,8 +60,10 @@ static void start(struct nn_csv *csv)
 
 static int too_long(const struct nn_csv *csv, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB (a fixed limit)",
-		       nn_input_name(csv->input), csv->line);
+	char said[NN_LIMIT_TEXT];
+
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than %s",
+		       nn_input_name(csv->input), csv->line, nn_limit_said(NN_LIMIT_LINE, 0, said));
 }
 
 /* The next line whatever it holds: 1; 2: without a newline, the last one; 0; -1. */
@@ -77,7 +78,7 @@ static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	start(csv);
 	b = nn_input_held(csv->input, &got);
 	while (!(end = got > seen ? memchr(b + seen, '\n', got - seen) : NULL)) {
-		if (got > MOST_LINE)
+		if (got > nn_limit(NN_LIMIT_LINE))
 			return too_long(csv, err);
 		seen = got;
 		if (nn_input_more(csv->input, &b, &got, err) < 0)
@@ -88,7 +89,7 @@ static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	r->text = (const char *)b;
 	r->length = end ? (size_t)(end - r->text) : got;
 	r->line = csv->line;
-	if (r->length > MOST_LINE)
+	if (r->length > nn_limit(NN_LIMIT_LINE))
 		return too_long(csv, err);
 	nn_input_take(csv->input, r->length + (end != NULL));
 	csv->line += end != NULL;
@@ -244,15 +245,16 @@ void nn_lines_count(const struct nn_table *t, const struct nn_record *r, size_t 
 
 static int add_columns(struct nn_table *t, const struct nn_json *object, struct nn_error *err)
 {
+	char said[NN_LIMIT_TEXT];
 	const char *name;
 
 	for (size_t i = 0; (name = nn_json_key(object, i, NULL)); i++)
 		if (nn_words_add(t->names, name, strlen(name), err) < 0)
 			return -1;
 	t->width = nn_words_count(t->names);
-	if (t->width > MOST_COLUMNS)
-		return nn_fail(err, NN_EFORMAT, "%zu columns, expected at most %zu (a fixed limit)",
-			       t->width, MOST_COLUMNS);
+	if (t->width > nn_limit(NN_LIMIT_COLUMNS))
+		return nn_fail(err, NN_EFORMAT, "found %zu, expected at most %s", t->width,
+			       nn_limit_said(NN_LIMIT_COLUMNS, t->width, said));
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* Blocks of text: what is left of a record goes before the next block. */
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/number-line.h"
 #include "data/table/table-text.h"
 
-#define MAX_RECORD ((size_t)16 << 20)
 
 /*
  * Bytes after those in t, which are the beginning of a record; more of them while no record ends.
@@ -29,7 +29,7 @@ static void read_text(const struct nn_text_source *source, struct nn_table_text 
 		t->last = got < want || t->status < 0;
 		t->n_parts = nn_csv_cut(t->bytes.data, t->n, source->separator, source->part,
 					t->parts, source->most, &t->total);
-		if (t->n_parts > 0 || t->last || t->n > MAX_RECORD)
+		if (t->n_parts > 0 || t->last || t->n > nn_limit(NN_LIMIT_LINE))
 			return;
 		want = t->n;
 	}

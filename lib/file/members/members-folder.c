@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "file/members/members-inside.h"
 
@@ -127,6 +128,7 @@ int nn_members_list(struct nn_members *m, struct nn_error *err)
 
 static int load(struct nn_member *member, const char *path, int fd, struct nn_error *err)
 {
+	char said[NN_LIMIT_TEXT];
 	struct stat st;
 	ssize_t got = 1;
 
@@ -134,10 +136,11 @@ static int load(struct nn_member *member, const char *path, int fd, struct nn_er
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", path);
 	if (!S_ISREG(st.st_mode))
 		return nn_fail(err, NN_EFORMAT, "%s: is not a regular file", path);
-	if ((uint64_t)st.st_size > NN_MEMBER_MOST_BYTES)
+	if ((uint64_t)st.st_size > nn_limit(NN_LIMIT_MEMBER))
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: has %lld bytes, expected at most %llu (a fixed limit)", path,
-			       (long long)st.st_size, (unsigned long long)NN_MEMBER_MOST_BYTES);
+			       "%s: has %lld bytes, expected at most %s", path,
+			       (long long)st.st_size,
+			       nn_limit_said(NN_LIMIT_MEMBER, (uint64_t)st.st_size, said));
 	member->at = nn_member_changed(&st);
 	if (nn_block_reserve(&member->bytes, (size_t)st.st_size + 1, err) < 0)
 		return nn_fail_at(err, "%s", path);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "file/members/members-inside.h"
@@ -209,7 +210,7 @@ static int take_name(struct nn_members *m, const struct header *h, struct nn_err
 static int check_member(struct nn_members *m, char type, int64_t size, struct nn_error *err)
 {
 	const char *file = nn_input_name(m->input);
-	char quoted[NN_QUOTED];
+	char quoted[NN_QUOTED], said[NN_LIMIT_TEXT];
 
 	nn_quote(quoted, m->name.data, m->name.length);
 	if (has_dots(m->name.data))
@@ -220,11 +221,10 @@ static int check_member(struct nn_members *m, char type, int64_t size, struct nn
 	if (type != '0' && type != '\0' && type != '7')
 		return nn_fail(err, NN_EFORMAT, "%s: member %s is not a regular file", file,
 			       quoted);
-	if ((uint64_t)size > NN_MEMBER_MOST_BYTES)
+	if ((uint64_t)size > nn_limit(NN_LIMIT_MEMBER))
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: member %s has %" PRId64 " bytes, expected at most %" PRIu64
-			       " (a fixed limit)",
-			       file, quoted, size, NN_MEMBER_MOST_BYTES);
+			       "%s: member %s has %" PRId64 " bytes, expected at most %s", file,
+			       quoted, size, nn_limit_said(NN_LIMIT_MEMBER, (uint64_t)size, said));
 	return 0;
 }
 

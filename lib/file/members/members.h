@@ -7,9 +7,6 @@
 
 #include "file/input.h"
 
-/* Larger ones are refused before they are read. */
-#define NN_MEMBER_MOST_BYTES ((uint64_t)1 << 28)
-
 struct nn_members;
 
 struct nn_member {

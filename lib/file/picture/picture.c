@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/limit.h"
 #include "base/module.h"
 #include "file/picture/picture.h"
 #include "file/sniff.h"
@@ -50,15 +51,19 @@ const struct nn_codec *nn_codec_of(struct nn_codecs *codecs, const struct nn_pic
 int nn_picture_check(const struct nn_picture_file *file, const struct nn_picture *p,
 		     struct nn_error *err)
 {
+	size_t side = p->width > p->height ? p->width : p->height;
+	char said[NN_LIMIT_TEXT];
+
 	if (p->width == 0 || p->height == 0)
 		return nn_fail(err, NN_EFORMAT, "%s: has no pixels", file->name);
-	if (p->width > NN_PICTURE_MOST_SIDE || p->height > NN_PICTURE_MOST_SIDE ||
-	    p->width * p->height > NN_PICTURE_MOST_PIXELS)
-		return nn_fail(
-			err, NN_EFORMAT,
-			"%s: is %zu pixels wide and %zu high, expected at most %d (a fixed limit)",
-			file->name, p->width, p->height, NN_PICTURE_MOST_SIDE);
-	return 0;
+	if (side > nn_limit(NN_LIMIT_SIDE))
+		nn_limit_said(NN_LIMIT_SIDE, side, said);
+	else if (p->width * p->height > nn_limit(NN_LIMIT_PIXELS))
+		nn_limit_said(NN_LIMIT_PIXELS, p->width * p->height, said);
+	else
+		return 0;
+	return nn_fail(err, NN_EFORMAT, "%s: is %zu pixels wide and %zu high, expected at most %s",
+		       file->name, p->width, p->height, said);
 }
 
 static const char *colours(size_t channels)

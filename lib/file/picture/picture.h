@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include "base/error.h"
 
-#define NN_PICTURE_MOST_SIDE 16384
-#define NN_PICTURE_MOST_PIXELS ((size_t)1 << 28)
 #define NN_PICTURE_MOST_CHANNELS 4
 
 /* Grey 1, grey and alpha 2, RGB 3, RGB and alpha 4 channels, of 8 bits each. */
