@@ -145,11 +145,22 @@ bool nn_launch_local(const struct nn_launch *l)
 	return !l->hosts && !l->hostfile;
 }
 
+/* mpirun of Open MPI 5 and later starts prterun, which stands beside it. */
+static bool starts_prterun(const char *mpirun)
+{
+	char path[PATH_MAX];
+	int n = (int)(strrchr(mpirun, '/') - mpirun);
+
+	return snprintf(path, sizeof path, "%.*s/prterun", n, mpirun) < (int)sizeof path &&
+	       access(path, X_OK) == 0;
+}
+
 /*
  * Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more
- * ranks than cores if the user says so.
+ * ranks than cores if the user says so. prterun has no start without ssh that must be asked for,
+ * and takes no loopback interface.
  */
-static void add_local(struct list *list)
+static void add_local(struct list *list, const char *mpirun)
 {
 	char path[PATH_MAX];
 
@@ -157,6 +168,8 @@ static void add_local(struct list *list)
 	add_parameter(list, "pml", "ob1"); /* no search for fast networks: half of a rank's start */
 	add_parameter(list, "btl", "self,vader");
 	add_parameter(list, "btl_tcp_if_include", "lo");
+	if (starts_prterun(mpirun))
+		return;
 	add_parameter(list, "oob_tcp_if_include", "lo");
 	add_parameter(list, "oob_tcp_disable_ipv6_family", "1");
 	if (!find("ssh", path) && !find("rsh", path))
@@ -199,7 +212,7 @@ static void add_arguments(struct list *list, const struct nn_launch *l, const ch
 	add(list, "--bind-to");
 	add(list, "none");
 	if (nn_launch_local(l))
-		add_local(list);
+		add_local(list, mpirun);
 	else
 		add_hosts(list, l);
 	add(list, self);

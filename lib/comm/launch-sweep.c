@@ -3,7 +3,8 @@
  * else removes.
  *
  * Where mpirun was killed, the segments of its own job alone are removed: host, user, job and rank
- * are in the name, and all ranks are gone by then.
+ * are in the name, and all ranks are gone by then. Open MPI 5 tells ranks no number of its job, so
+ * what it leaves stays.
  */
 #include <limits.h>
 #include <stdio.h>
