@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/flush.h"
+#include "device/products.h"
 #include "cmd/tool.h"
 #include "model/weights.h"
 #include "predict/predict.h"
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
 	p.options.score = nn_opt_given(&options, "score");
 	p.options.thresholded = nn_opt_given(&options, "threshold");
 	if (nn_opt_given(&options, "precision"))
-		p.precision = 1 + (int)nn_std_dtype(&std);
+		p.precision = 1 + (int)nn_dtype_computed(nn_std_dtype(&std));
 	p.products = nn_products_asked(&std);
 	p.device = std.device;
 	p.device_batch = nn_opt_given(&options, "batch") ? p.options.batch : 1;
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
 	p.seed = std.seed;
 	status = nn_predict_check(&p.options, &err);
 	if (status == 0)
-		status = nn_std_check_computed(&std, &err);
+		status = nn_products_check(&std, &err);
 	if (status == 0)
 		status = check_files(&p, &options, &err);
 	if (p.options.against) {

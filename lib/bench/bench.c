@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "device/products.h"
 #include "bench/bench.h"
 
 #define BUSY 0.05 /* of the time that threads waited: figures are no longer this machine's */
@@ -67,7 +68,7 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		    !nn_text_lists(verb->options, o->name, strlen(o->name)))
 			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
 				       verb->name);
-	if (nn_std_check_computed(setup->std, err) < 0)
+	if (nn_products_check(setup->std, err) < 0)
 		return -1;
 	return check_files(setup, n - 1, words + 1, err);
 }

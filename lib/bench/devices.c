@@ -35,7 +35,7 @@ const struct nn_device *nn_bench_device_for(const struct nn_bench *b, const char
 int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICES],
 		     struct nn_error *err)
 {
-	static const char *const cpu[] = { "cpu", "cpu+openblas", "cpu+tf32" };
+	static const char *const cpu[] = { "cpu", "cpu+openblas", "cpu+tf32" }; /* bf16, f16: of cuda */
 	enum nn_products products = nn_products_asked(b->std);
 	int n = 0;
 
@@ -59,7 +59,9 @@ int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_be
 		     struct nn_error *err)
 {
 	int precision =
-		nn_opt_given(b->setup.list, "precision") ? 1 + (int)nn_std_dtype(b->std) : 0;
+		nn_opt_given(b->setup.list, "precision")
+			? 1 + (int)nn_dtype_computed(nn_std_dtype(b->std))
+			: 0;
 
 	return nn_bench_model_open(subject, operand, precision, b->std->seed, err);
 }

@@ -11,6 +11,7 @@
 #include "bench/curve.h"
 #include "bench/machine/peak.h"
 #include "bench/trial.h"
+#include "device/products.h"
 #include "device/stored.h"
 
 #define PEAK_S 0.1 /* for the peak that a device's rows are held against */
@@ -55,14 +56,15 @@ static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mo
 		   size_t batch, const struct nn_measure *m, const struct nn_verdict *verdict,
 		   struct nn_error *err)
 {
+	const char *rounded = nn_products_rounded(nn_products_named(r->device_name));
+
 	nn_report_text(r->w.report, "model", r->w.subject->name);
 	nn_report_text(r->w.report, "mode", nn_bench_modes[mode]);
 	nn_report_text(r->w.report, "device", r->device_name);
 	nn_report_text(r->w.report, "precision",
 		       r->int8 ? "int8"
-		       : r->b->std->precision == NN_PRECISION_TF32
-			       ? "tf32"
-			       : nn_dtype_name(r->w.subject->dtype));
+		       : rounded ? rounded
+				 : nn_dtype_name(r->w.subject->dtype));
 	nn_report_count(r->w.report, "batch", batch);
 	if (m->n > 0)
 		put_figures(r, trial, batch, m);

@@ -8,23 +8,53 @@
 static const char *const behind[NN_N_PRODUCTS][2] = { [NN_PRODUCTS_OWN] = { "", "" },
 						      [NN_PRODUCTS_ANY_ORDER] = { "+openblas",
 										  "+cublas" },
-						      [NN_PRODUCTS_TF32] = { "+tf32", "+tf32" } };
+						      [NN_PRODUCTS_TF32] = { "+tf32", "+tf32" },
+						      [NN_PRODUCTS_BF16] = { "", "+bf16" },
+						      [NN_PRODUCTS_F16] = { "", "+f16" } };
 
 enum nn_products nn_products_asked(const struct nn_std_options *std)
 {
-	return std->precision == NN_PRECISION_TF32 ? NN_PRODUCTS_TF32
-	       : std->reproducible                 ? NN_PRODUCTS_OWN
-						   : NN_PRODUCTS_ANY_ORDER;
+	bool module = strncmp(std->device, "cuda", 4) == 0;
+
+	if (std->precision == NN_PRECISION_TF32)
+		return NN_PRODUCTS_TF32;
+	if (module && (int)std->precision == NN_BF16) /* on the CPU a type of files */
+		return NN_PRODUCTS_BF16;
+	if (module && (int)std->precision == NN_F16)
+		return NN_PRODUCTS_F16;
+	return std->reproducible ? NN_PRODUCTS_OWN : NN_PRODUCTS_ANY_ORDER;
+}
+
+int nn_products_check(const struct nn_std_options *std, struct nn_error *err)
+{
+	return nn_products_rounded(nn_products_asked(std)) ? 0 : nn_std_check_computed(std, err);
 }
 
 const char *nn_products_option(const struct nn_std_options *std)
 {
-	return std->precision == NN_PRECISION_TF32 ? "--precision=tf32" : "--reproducible=no";
+	switch (nn_products_asked(std)) {
+	case NN_PRODUCTS_TF32:
+		return "--precision=tf32";
+	case NN_PRODUCTS_BF16:
+		return "--precision=bf16";
+	case NN_PRODUCTS_F16:
+		return "--precision=f16";
+	default:
+		return "--reproducible=no";
+	}
 }
 
-const char *nn_products_library(const struct nn_std_options *std, bool is_cpu)
+const char *nn_products_library(const char *device)
 {
-	return nn_products_asked(std) == NN_PRODUCTS_OWN ? NULL : is_cpu ? "openblas" : "cublas";
+	if (!strchr(device, '+'))
+		return NULL;
+	return strncmp(device, "cpu", 3) == 0 ? "openblas" : "cublas";
+}
+
+const char *nn_products_rounded(enum nn_products products)
+{
+	return products >= NN_PRODUCTS_TF32 && products < NN_N_PRODUCTS ? behind[products][1] + 1
+									: NULL;
 }
 
 const char *nn_products_device(char buffer[NN_PRODUCTS_NAME], const char *name,

@@ -5,10 +5,11 @@
 #ifndef NN_STEP_COUNTERS_H
 #define NN_STEP_COUNTERS_H
 
-#include <stdint.h>
+#include "step/optimizer.h"
 
 struct nn_counters {
 	uint64_t step; /* steps done */
+	struct nn_loss_scale loss_scale;
 	/* the epoch of the last step, as its rows passed */
 	double loss, weight; /* sum of loss * weight, and of weight */
 	uint64_t rows;

@@ -14,6 +14,8 @@ struct nn_optimizer {
 	struct nn_pool *pool;
 	struct nn_update update; /* the constants; n, w, g and slots are set per call */
 	struct nn_update now;    /* the update under way */
+	struct nn_loss_scale scale;
+	bool scales; /* products are of f16 */
 	struct nn_optimizer_ranks ranks;
 	struct nn_optimizer_place place; /* memory of others */
 	size_t n_slots, block;

@@ -1,5 +1,6 @@
 /* What an optimizer keeps, and how that goes to and from files. */
 #include "base/memory.h"
+#include "device/products.h"
 #include "step/optimizer-inside.h"
 
 static int slots_new(struct nn_optimizer *o, struct nn_error *err)
@@ -68,6 +69,8 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		o->to = kept.from + kept.n;
 	}
 	o->n_slots = nn_optimizer_count(options);
+	o->scale.factor = 1;
+	o->scales = nn_products_named(device->name) == NN_PRODUCTS_F16;
 	o->update = (struct nn_update){
 		.kind = options->kind,
 		.weight_decay = options->weight_decay,

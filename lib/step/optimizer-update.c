@@ -143,9 +143,10 @@ void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
 {
 	struct nn_now *now = nn_graph_now(o->graph, 0);
 
+	step -= o->scale.skipped;
 	now->step = step;
 	now->lr = lr;
-	now->clip = 1;
+	now->clip = 1 / o->scale.factor;
 	now->hold = 0;
 	now->correction[0] = 1 - power(o->update.beta1, step);
 	now->correction[1] = 1 - power(o->update.beta2, step);
@@ -157,8 +158,44 @@ void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
 
 bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
 {
-	return o->options.clip_norm > 0 ||
+	return o->options.clip_norm > 0 || o->scales ||
 	       (nn_optimizer_has_trust_ratio(o) && !nn_optimizer_has_direction(o));
+}
+
+bool nn_optimizer_scales(const struct nn_optimizer *o)
+{
+	return o->scales;
+}
+
+void nn_optimizer_set_scale(struct nn_optimizer *o, const struct nn_loss_scale *scale)
+{
+	o->scale = *scale;
+	if (!(o->scale.factor >= 1))
+		o->scale.factor = NN_LOSS_SCALE;
+}
+
+double nn_optimizer_scale(const struct nn_optimizer *o)
+{
+	return o->scale.factor;
+}
+
+bool nn_loss_scale_next(struct nn_loss_scale *scale, double norm)
+{
+	if (!(scale->factor >= 1))
+		scale->factor = NN_LOSS_SCALE;
+	if (isfinite(norm)) {
+		if (++scale->steps == NN_LOSS_SCALE_STEPS) {
+			scale->factor *= 2;
+			scale->steps = 0;
+		}
+		return true;
+	}
+	if (scale->factor == 1)
+		return false;
+	scale->factor /= 2;
+	scale->steps = 0;
+	scale->skipped++;
+	return true;
 }
 
 int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients,
@@ -182,6 +219,8 @@ int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients,
 	    nn_optimizer_join_squares(&o->ranks, o->queue, NULL, NULL, &o->g_norm, call.n, err) < 0)
 		return -1;
 	o->device->clip(&call);
+	if (o->scales)
+		o->device->hold(o->queue, call.norm, 1, 1, call.now);
 	nn_mirror_fetch(&o->length, o->queue, 0, sizeof(double));
 	return 0;
 }

@@ -80,6 +80,21 @@ struct nn_shard {
 };
 struct nn_shard nn_shard_of(size_t block, int r, int n);
 
+/*
+ * What losses are multiplied with, so that f16 holds their gradients, which the update divides by
+ * it again: a power of two. Where a gradient is not finite nothing is updated, and the scale is
+ * halved; after NN_LOSS_SCALE_STEPS updates in a row it is doubled. All else is 1 and 0.
+ */
+#define NN_LOSS_SCALE 65536
+#define NN_LOSS_SCALE_STEPS 2000
+struct nn_loss_scale {
+	double factor;    /* not >= 1: NN_LOSS_SCALE, of a training that begins */
+	uint64_t steps;   /* updates since it changed */
+	uint64_t skipped; /* steps of the training that updated nothing */
+};
+/* After a step, by the norm it found. false: a scale of 1 is too large, too. */
+bool nn_loss_scale_next(struct nn_loss_scale *scale, double norm);
+
 struct nn_optimizer;
 
 /* Memory that is not the optimizer's own; NULL: it takes its own. */
@@ -113,6 +128,13 @@ size_t nn_optimizer_count(const struct nn_optimizer_options *options);
 
 /* Does every update need the norm of the gradient, and so all of it? */
 bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
+/*
+ * Does the device have products of f16? Then losses are scaled, and the norm of every step says
+ * whether it updated anything. scale: of the next step, copied.
+ */
+bool nn_optimizer_scales(const struct nn_optimizer *optimizer);
+void nn_optimizer_set_scale(struct nn_optimizer *optimizer, const struct nn_loss_scale *scale);
+double nn_optimizer_scale(const struct nn_optimizer *optimizer);
 /*
  * After nn_optimizer_begin: update the weights from the graph's gradients, and refresh what is
  * derived from them. norm: nn_optimizer_norm will be asked. Allocates nothing and, where ranks have

@@ -17,6 +17,9 @@ static void scale(struct nn_step *s, struct nn_step_result *result)
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_scale(&s->outputs[i], s->graph, s->cut, s->weights + i,
 				      (size_t)s->n_outputs);
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_graph_now(s->graph, 1 + (int)s->outputs[i].number)->scale *=
+			nn_optimizer_scale(s->optimizer);
 	if (s->n_outputs > 0)
 		result->weight = s->outputs[0].weight;
 }
@@ -208,8 +211,12 @@ void nn_step_noise(struct nn_step *s)
 void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_result *result)
 {
 	if (s->noise.part_rows > 0) {
+		const double scale = nn_optimizer_scale(s->optimizer);
+
 		s->noise.squares = nn_optimizer_squares(s->optimizer, gradients);
 		result->noise = s->noise;
+		result->noise.squares /= scale * scale;
+		result->noise.part_squares /= scale * scale;
 	}
 	s->measures = false;
 }
@@ -220,6 +227,7 @@ int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
 	double start = nn_now_s();
 	int status;
 
+	norm |= nn_optimizer_scales(s->optimizer);
 	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
 	nn_optimizer_begin(s->optimizer, number, lr);
 	status = nn_optimizer_update(s->optimizer, norm, err);
@@ -318,6 +326,7 @@ int nn_step_whole(struct nn_step *s, const struct nn_batch *batch, uint64_t numb
 	struct nn_step_tables tables;
 	double start, asked;
 
+	norm |= nn_optimizer_scales(s->optimizer);
 	if (may_update_behind(s, batch->n, norm))
 		return update_behind(s, batch, number, lr, result, err);
 	if (!s->queue || s->measures || s->statistics.there) {

@@ -72,7 +72,7 @@ struct nn_step_options {
 struct nn_step_result {
 	double loss;   /* mean, before the update: sum over outputs of weight * loss */
 	double weight; /* of the first output's unmasked targets: what the mean is over */
-	double norm;   /* global norm of the gradient, where it was asked for */
+	double norm;   /* global norm of the gradient, where it was asked for, or losses are scaled */
 	/* first output: right classes, of how many, each by its weight */
 	double hits, counted;
 	/* first output: squared errors of numbers in units of the data, over all elements */

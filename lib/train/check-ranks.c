@@ -53,6 +53,8 @@ int nn_check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 		  offsetof(struct nn_strategy, stale) },
 		{ "record", o->ranks.record, offsetof(struct nn_strategy, stale) },
 		{ "replay-run", o->ranks.replay_run, offsetof(struct nn_strategy, stale) },
+		{ "precision=f16", nn_products_asked(s->std) == NN_PRODUCTS_F16,
+		  offsetof(struct nn_strategy, parts) },
 		{ "pipeline", o->ranks.pipeline, offsetof(struct nn_strategy, parts) },
 		{ "tensor", o->ranks.tensor > 1, offsetof(struct nn_strategy, parts) },
 		{ "shard-optimizer", o->ranks.shard_optimizer,

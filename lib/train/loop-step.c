@@ -1,5 +1,6 @@
 /* A step of the loop: what is asked for with it, what it adds to the counters, what is told of it.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -19,20 +20,21 @@
 static int diverged(struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
 {
 	unsigned long long step = t->counters.step + 1;
+	bool loss = !r->finite;
 	char last[4200] = "", layer[200] = "";
 
 	nn_save_wait(&t->kept);
 	if (t->kept.state_path && t->kept.saved_step != UINT64_MAX)
 		snprintf(last, sizeof last, "; %s has the state of step %llu", t->kept.state_path,
 			 (unsigned long long)t->kept.saved_step);
-	if (r->nonfinite_line >= 0)
+	if (loss && r->nonfinite_line >= 0)
 		snprintf(layer, sizeof layer, ": layer %s (%s) was the first to go wrong",
 			 nn_net_line(t->task.net, r->nonfinite_line).name,
 			 nn_net_line(t->task.net, r->nonfinite_line).layer);
 	return nn_fail(err, NN_EDIVERGED,
-		       "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm "
+		       "step %llu: the %s is not finite%s; a lower --lr than %g or --clip-norm "
 		       "may help%s",
-		       step, layer, t->options->recipe.lr, last);
+		       step, loss ? "loss" : "gradient", layer, t->options->recipe.lr, last);
 }
 
 /* A short --time-limit has twenty of them, and so have the steps of a training that ends before it.
@@ -126,7 +128,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	size_t rows = nn_loader_rows(&t->loader, number);
 	struct nn_step_result result;
 	double waited_s = nn_loader_waited(&t->loader);
-	bool logs;
+	bool logs, scales = nn_optimizer_scales(nn_step_optimizer(t->worker.step));
 
 	if (number % t->task.steps_per_epoch == 0)
 		begin_epoch(t, pace);
@@ -140,14 +142,18 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
 								   : t->options->recipe.batch))
 		nn_step_noise(t->worker.step);
+	if (scales)
+		nn_optimizer_set_scale(nn_step_optimizer(t->worker.step), &t->counters.loss_scale);
 	if (t->layout.strategy->step(&t->worker, &update, &t->control, &result, err) < 0)
 		return -1;
 	result.input_s += nn_loader_waited(&t->loader) - waited_s;
-	if (!result.finite)
+	if (!result.finite ||
+	    (scales && !nn_loss_scale_next(&t->counters.loss_scale, result.norm)))
 		return diverged(t, &result, err);
 	count_step(t, &result, rows);
 	nn_loop_tell(t);
-	nn_noise_add(&t->noise, &result.noise);
+	if (!scales || isfinite(result.norm))
+		nn_noise_add(&t->noise, &result.noise);
 	now = nn_now_s();
 	nn_curve_step(t->told.curve, t->counters.step, result.loss, result.weight, rows,
 		      now - start);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Products by cuBLASLt: --precision=tf32 and --reproducible=no on cuda, with a library that computes on the host (tests/device/cublaslt.c).
+# Products by cuBLASLt: --precision=tf32, bf16, f16 and --reproducible=no on cuda, with a library that computes on the host (tests/device/cublaslt.c).
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
@@ -129,4 +129,122 @@ sys.stdout.buffer.write(data[8 + struct.unpack("<Q", data[:8])[0]:])' "$1" | sha
   nn-train "${net[@]}" --device=cuda --precision=tf32 --checkpoint=state --resume --epochs=4 -o m.st some.csv
   nn-train "${net[@]}" --device=cuda --precision=tf32 --epochs=4 -o whole.st some.csv
   [ "$(tensors m.st)" = "$(tensors whole.st)" ]
+}
+
+# skipped LOG: steps that updated nothing
+skipped() {
+  jq -r 'select(.event == "end").skipped_steps' "$1"
+}
+
+@test "products: bf16 and f16 round the factors and add in f32: answers are those of a product in f64 with rounded factors" {
+  printf '%s\n' 'a,b,c,kind' >x.csv
+  awk 'BEGIN { for (i = 0; i < 40; i++) printf "%.9g,%.9g,%.9g,%s\n", sin(i) * 9, cos(i * i), sin(i + 7) / 3, i % 3 ? "x" : "y" }' >>x.csv
+  nn-train -q -m 'dense ?' --target=kind --normalize=none --steps=0 -o m.st x.csv
+  for precision in bf16 f16; do
+    nn-predict --emit=logits --device=cuda --precision=$precision m.st x.csv >found.csv
+    "$PYTHON" - $precision <<'EOF'
+import csv, json, struct, sys
+def f32(v): return struct.unpack("<f", struct.pack("<f", v))[0]
+def bf16(v):
+    bits = struct.unpack("<I", struct.pack("<f", v))[0]
+    return struct.unpack("<f", struct.pack("<I", (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000))[0]
+def f16(v): return struct.unpack("<e", struct.pack("<e", v))[0]
+narrow = {"bf16": bf16, "f16": f16}[sys.argv[1]]
+data = open("m.st", "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+tensors = {}
+for name, what in json.loads(data[8:8 + n]).items():
+    if name != "__metadata__":
+        begin, end = (8 + n + at for at in what["data_offsets"])
+        tensors[name.split(".")[1]] = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
+rows = [[f32(float(v)) for v in row[:3]] for row in list(csv.reader(open("x.csv")))[1:]]
+found = [[float(v) for v in row] for row in list(csv.reader(open("found.csv")))[1:]]
+assert len(found) == len(rows) == 40
+off = whole = 0
+for row, logits in zip(rows, found):
+    for out in range(2):
+        w = tensors["weight"][3 * out:3 * out + 3]
+        bias = tensors["bias"][out]
+        off = max(off, abs(logits[out] - bias - sum(narrow(a) * narrow(b) for a, b in zip(row, w))))
+        whole = max(whole, abs(logits[out] - bias - sum(a * b for a, b in zip(row, w))))
+# sums of three products below 16, in f32, and 8 digits of each answer
+assert off < 4e-6 and whole > 1e-3, (off, whole)
+EOF
+  done
+}
+
+@test "products: f16 scales the loss: where a gradient overflows the step is skipped, counted and told, and training goes on" {
+  awk 'BEGIN { print "a,b,y"; for (i = 0; i < 64; i++) printf "%g,%g,%g\n", sin(i), cos(i * i), 3 * sin(i) - cos(i * i) }' >y.csv
+  numbers=(-m 'dense 12, tanh, dense ?' --target=y --optimizer=adam y.csv --device=cuda)
+  nn-train "${numbers[@]}" -b 1 --epochs=3 --precision=f16 --log=log -o m.st 2>said
+  n=$(skipped log)
+  [ "$n" -ge 1 ] && [ "$n" -lt 8 ]
+  grep -q "; $n steps* skipped, the gradient was not finite in f16; written" said
+  jq -se --argjson n "$n" '.[-1].loss_scale == 65536 / pow(2; $n)' log
+  # a skipped step is no step of Adam's: the first update is as large as f32's
+  nn-train -q "${numbers[@]}" -b 1 --epochs=3 --log=log32 -o f32.st
+  jq -se '.[-1] | has("loss_scale") | not' log32
+  nn-predict --score m.st y.csv >score
+  awk '$1 == "rmse" && $2 < 1 { ok = 1 } END { exit !ok }' score
+  # the norm is that of the gradient itself
+  nn-train -q "${numbers[@]}" -b 64 --steps=3 --log-every=1 --precision=f16 --log=log -o m.st
+  nn-train -q "${numbers[@]}" -b 64 --steps=3 --log-every=1 --log=log32 -o m.st
+  jq -s '[.[] | select(.event == "step").grad_norm]' log log32 | jq -se '.[0] as $n | [range(3)] | all(($n[.] / $n[. + 3] - 1) | fabs < 0.01)'
+}
+
+@test "products: a training in f16 that was stopped between skipped steps goes on to the same bytes" {
+  awk 'BEGIN { print "a,b,y"; for (i = 0; i < 64; i++) printf "%g,%g,%g\n", sin(i), cos(i * i), 3 * sin(i) - cos(i * i) }' >y.csv
+  numbers=(-q -m 'dense 12, tanh, dense ?' --target=y -b 1 --device=cuda --precision=f16 --clip-norm=1 y.csv)
+  nn-train "${numbers[@]}" --steps=100 --log=whole -o whole.st
+  for stop in 1 2 60; do
+    nn-train "${numbers[@]}" --steps=$stop --checkpoint=state -o m.st
+    nn-train "${numbers[@]}" --steps=100 --checkpoint=state --resume --log=log -o m.st
+    [ "$(tensors m.st)" = "$(tensors whole.st)" ]
+    [ "$(skipped log)" = "$(skipped whole)" ]
+    rm state log
+  done
+  nn-train "${numbers[@]}" --steps=2 --checkpoint=state -o m.st
+  told 2 'nn-train: --precision=f32: state was made with --precision=f16' nn-train "${numbers[@]}" --precision=f32 --steps=9 --checkpoint=state --resume -o m.st
+}
+
+@test "products: ranks, micro-batches, stages and shards skip the same steps of a training in f16" {
+  command -v mpirun >/dev/null || skip "no mpirun"
+  awk 'BEGIN { print "a,b,y"; for (i = 0; i < 64; i++) printf "%g,%g,%g\n", sin(i), cos(i * i), i % 8 ? sin(i) : 30 }' >y.csv
+  export NN_MODULE_PATH=$NN_MODULE_PATH:$NN_BUILD/lib/.libs
+  numbers=(-q -m 'dense 12, tanh, dense ?' --target=y -b 2 --leaves=2 --steps=24 --device=cuda --precision=f16 y.csv)
+  nn-train "${numbers[@]}" --log=one -o one.st
+  [ "$(skipped one)" -ge 1 ]
+  for how in --micro-batch=1 --ranks=2 '--ranks=2 --shard-optimizer' '--ranks=2 --pipeline=2'; do
+    # shellcheck disable=SC2086
+    nn-train "${numbers[@]}" $how --log=log -o m.st
+    [ "$(skipped log)" = "$(skipped one)" ]
+    [ "$(jq -r 'select(.event == "end").loss_scale' log)" = "$(jq -r 'select(.event == "end").loss_scale' one)" ]
+  done
+}
+
+@test "products: bf16 and f16 on the CPU are types of files, as they were; what cannot scale its loss refuses f16" {
+  nn-train "${net[@]}" --precision=bf16 --log=log -o m.st some.csv
+  nn-train "${net[@]}" -o f32.st some.csv
+  nn-train -q -m f32.st --steps=0 --precision=bf16 -o small.st
+  [ "$(tensors m.st)" = "$(tensors small.st)" ]
+  jq -se '.[0] | .device == "cpu" and .blas == null' log
+  told 2 'nn-predict: --precision=bf16: is a type of model files*' nn-predict --precision=bf16 f32.st some.csv
+  told 2 'nn-bench: --precision=f16: is a type of model files*' nn-bench run f32.st --precision=f16 --time=0.1 --to=csv
+  told 2 'nn-allreduce: --precision=f16: is a type of model files*' nn-allreduce --bench -n 2 --precision=f16 --device=cuda
+  told 2 'nn-train: --precision=f16: needs --strategy=sync' nn-train "${net[@]}" --device=cuda --precision=f16 --ranks=2 --strategy=local:2 -o n.st some.csv
+  told 2 'nn-train: --precision=bf16: not with --tensor*' nn-train -q -m 'dense 4, dense ?' --target=kind --ranks=2 --tensor=2 --device=cuda --precision=bf16 -o n.st some.csv
+  NN_MODULE_PATH=$NN_BUILD/tests/device/plain/.libs told 3 'nn-train: device cuda+f16: nn-cuda.so was built without cublasLt.h*' nn-train "${net[@]}" --device=cuda --precision=f16 -o n.st some.csv
+  mkdir empty
+  : >empty/libcublasLt.so.13
+  LD_LIBRARY_PATH=$PWD/empty told 3 'nn-train: device cuda+bf16: cannot load *' nn-train "${net[@]}" --device=cuda --precision=bf16 -o n.st some.csv
+  [ ! -e n.st ]
+}
+
+@test "products: nn-bench names the library that a row's device computes with" {
+  nn-train "${net[@]}" -o f32.st some.csv
+  for precision in tf32 bf16 f16; do
+    nn-bench run f32.st --device=cuda --precision=$precision --batch=4 --time=0.1 --to=json 2>/dev/null >rows
+    jq -e --arg p $precision 'all(.[]; .device == "cuda+" + $p and .precision == $p and .blas == "cublas")' rows
+  done
+  nn-bench run f32.st --device=cuda --batch=4 --time=0.1 --to=json 2>/dev/null | jq -e 'all(.[]; .precision == "f32" and .blas == null)'
 }

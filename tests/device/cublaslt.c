@@ -3,7 +3,7 @@
  * products as NVIDIA describes them. Matrices lie by columns, each `ld` elements behind the one
  * before; D = alpha op(A) op(B) + beta C, where the sum of an element is a chain of fused
  * multiply-adds in ascending order; tf32 rounds factors to 10 bits of mantissa, half away from
- * zero. What the library may refuse is refused: shapes that do not fit, addresses not aligned as
+ * zero, bf16 and f16 to those types, half to even. What the library may refuse is refused: shapes that do not fit, addresses not aligned as
  * was said, an algorithm of another product, a workspace that is smaller than it may use or holds
  * nothing.
  *
@@ -255,17 +255,49 @@ static float tf32(float value)
 	return value;
 }
 
+/* To nearest, half to even. */
+static float bf16(float value)
+{
+	uint32_t bits;
+
+	if (!isfinite(value))
+		return value;
+	memcpy(&bits, &value, sizeof bits);
+	bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+	memcpy(&value, &bits, sizeof bits);
+	return value;
+}
+
+/* The same: 11 bits, fewer below 2^-14; infinite from 65520 on. */
+static float f16(float value)
+{
+	int exponent;
+	float unit;
+
+	if (!isfinite(value) || value == 0)
+		return value;
+	frexpf(value, &exponent);
+	unit = ldexpf(1, (exponent < -13 ? -13 : exponent) - 11);
+	value = rintf(value / unit) * unit;
+	return fabsf(value) < 65536 ? value : copysignf(INFINITY, value);
+}
+
+static float as_it_is(float value)
+{
+	return value;
+}
+
 static float element_f32(const struct matmul *m, size_t i, size_t j, size_t depth)
 {
-	const bool rounds = m->desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+	float (*const rounded)(float) = m->desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32   ? tf32
+					: m->desc.compute == CUBLAS_COMPUTE_32F_FAST_16BF ? bf16
+					: m->desc.compute == CUBLAS_COMPUTE_32F_FAST_16F  ? f16
+											  : as_it_is;
 	const float *a = m->from[0], *b = m->from[1];
 	float sum = 0;
 
-	for (size_t k = 0; k < depth; k++) {
-		float x = a[place(m, 0, i, k)], y = b[place(m, 1, k, j)];
-
-		sum = fmaf(rounds ? tf32(x) : x, rounds ? tf32(y) : y, sum);
-	}
+	for (size_t k = 0; k < depth; k++)
+		sum = fmaf(rounded(a[place(m, 0, i, k)]), rounded(b[place(m, 1, k, j)]), sum);
 	sum *= (float)m->alpha;
 	return m->beta == 0 ? sum
 			    : sum + (float)m->beta * ((const float *)m->from[2])[place(m, 2, i, j)];

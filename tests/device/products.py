@@ -1,6 +1,6 @@
 """Products by cuBLASLt, as the library of the tests computes them (tests/device/cublaslt.c: chains in ascending order): a net around
 each layer (NETS of long/same-ranks.py), trained with --reproducible=no in one leaf, has the values that the CPU gives it in one
-leaf, and those of the CPU but for rounding with --precision=tf32. usage: products.py [NET]..."""
+leaf, and those of the CPU but for rounding with --precision=tf32, bf16 and f16. usage: products.py [NET]..."""
 import json
 import os
 import struct
@@ -24,8 +24,11 @@ def values(name):
     for tensor, what in sorted(json.loads(data[8:8 + n]).items()):
         if tensor != "__metadata__":
             begin, end = (8 + n + at for at in what["data_offsets"])
-            size = {"F32": 4, "F64": 8}[what["dtype"]]
-            found += struct.unpack(f"<{(end - begin) // size}{'f' if size == 4 else 'd'}", data[begin:end])
+            if what["dtype"] == "BF16":
+                found += [struct.unpack("<f", b"\0\0" + data[i:i + 2])[0] for i in range(begin, end, 2)]
+                continue
+            form, size = {"F16": ("e", 2), "F32": ("f", 4), "F64": ("d", 8)}[what["dtype"]]
+            found += struct.unpack(f"<{(end - begin) // size}{form}", data[begin:end])
     return found
 
 
@@ -69,11 +72,15 @@ def wrong(number, net):
         return f"predictions differ: {predict(kind + '-cpu', ['--device=cuda', '--reproducible=no'])!r:.300}"
     if precision:
         return None
-    tf32, products = train(args, kind + "-tf32", ["--device=cuda", "--precision=tf32"])
-    if isinstance(tf32, str):
-        return tf32
-    # factors are off by 2^-11 at most, and few steps of --lr=0.01 carry that into the weights
-    return f"tf32: {products} products, values off by {far(tf32, cpu):.2g}" if products == 0 or not 0 < far(tf32, cpu) < 2e-3 else None
+    # factors are off by 2^-11 at most, of bf16 by 2^-9, and few steps of --lr=0.01 carry that into the weights; files of bf16
+    # and f16 are rounded once more
+    for how, most in (("tf32", 2e-3), ("bf16", 1.2e-2), ("f16", 3e-3)):
+        found, products = train(args, kind + "-" + how, ["--device=cuda", "--precision=" + how])
+        if isinstance(found, str):
+            return found
+        if products == 0 or not 0 < far(found, cpu) < most:
+            return f"{how}: {products} products, values off by {far(found, cpu):.2g}"
+    return None
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ const struct nn_opt nn_std_opts[] = {
 	  .offset = AT(precision),
 	  .arg = "TYPE",
 	  .choices = precisions,
-	  .help = "type of weights and computation: f32, f64, or tf32 on cuda; of nn-train's "
-		  "model file also bf16, f16 or int8",
+	  .help = "type of weights and computation: f32, f64, on cuda also tf32, bf16 or f16; "
+		  "of nn-train's model file bf16, f16 or int8",
 	  .man = "The default is f32, f64 where the model that is read is f64. bf16, f16 and int8 "
 		 "are types of files: nn-train rounds to them what it writes, and computes in "
 		 "f32; every tool reads them. Predictions multiply int8 weights as whole "
@@ -118,7 +118,9 @@ const struct nn_opt nn_std_opts[] = {
 		 "layers and of the inputs of recurrent ones go to tensor cores by cuBLASLt, "
 		 "with factors rounded to 10 bits: of --device=cuda alone, where libcublasLt.so "
 		 "is found (LD_LIBRARY_PATH). Files are those of f32; the values in them depend "
-		 "on the kind of GPU." },
+		 "on the kind of GPU. So do bf16 and f16 with --device=cuda (not auto): factors are "
+		 "rounded to that type, sums, weights and all else are f32; in training f16 scales the "
+		 "loss, see nntools(7)." },
 	{ .name = "reproducible",
 	  .also = "deterministic",
 	  .type = NN_OPT_YESNO,

@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "bench/report/report-terminal.h"
 #include "bench/report/report.h"
+#include "device/products.h"
 
 static const struct nn_report_column last_columns[] = {
 	{ "threads", 0, 0 }, { "version", 8, 0 }, { "cpu", 24, 0 }, { "gpu", 12, 0 },
@@ -104,6 +105,18 @@ int nn_report_wrong(const struct nn_report *r, struct nn_error *err)
 				 r->wrong, r->rows);
 }
 
+/* Whose products the row's device has; else the machine's, which rows may be compared with. */
+static const char *library(struct nn_report *r)
+{
+	const char *device, *found = NULL;
+
+	for (size_t i = 0; i < r->n && !found; i++) {
+		device = strcmp(r->columns[i].name, "device") == 0 ? r->cells[i].text : NULL;
+		found = device ? nn_products_library(device) : NULL;
+	}
+	return found ? found : *r->machine.blas ? r->machine.blas : NULL;
+}
+
 /* threads may have been set by the verb. */
 static void put_last(struct nn_report *r)
 {
@@ -116,7 +129,7 @@ static void put_last(struct nn_report *r)
 	nn_report_text(r, "version", PACKAGE_VERSION);
 	nn_report_text(r, "cpu", r->machine.cpu);
 	nn_report_text(r, "gpu", *r->machine.gpu ? r->machine.gpu : NULL);
-	nn_report_text(r, "blas", *r->machine.blas ? r->machine.blas : NULL);
+	nn_report_text(r, "blas", library(r));
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	nn_report_text(r, "date", date);
 }
@@ -148,7 +161,7 @@ static void begin_table(struct nn_report *r)
 
 	nn_text_addf(&title, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s", PACKAGE_VERSION,
 		     r->machine.cpu, r->machine.threads, *r->machine.gpu ? r->machine.gpu : "none",
-		     *r->machine.blas ? r->machine.blas : "none",
+		     library(r) ? library(r) : "none",
 		     cell(r, "date")->text ? cell(r, "date")->text : "");
 	r->text.failed |= title.failed;
 	if (r->terminal && !title.failed)

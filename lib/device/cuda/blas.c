@@ -85,6 +85,14 @@ struct nn_cuda_blas {
 	struct plan *plans;
 };
 
+/* The library rounds factors that lie in memory as f32; sums are f32. */
+static const cublasComputeType_t of_f32[NN_N_PRODUCTS] = {
+	[NN_PRODUCTS_ANY_ORDER] = CUBLAS_COMPUTE_32F,
+	[NN_PRODUCTS_TF32] = CUBLAS_COMPUTE_32F_FAST_TF32,
+	[NN_PRODUCTS_BF16] = CUBLAS_COMPUTE_32F_FAST_16BF,
+	[NN_PRODUCTS_F16] = CUBLAS_COMPUTE_32F_FAST_16F,
+};
+
 struct nn_cuda_blas *nn_cuda_blas_new(int number, const struct nn_device *device, void *stream,
 				      struct nn_error *err)
 {
@@ -107,9 +115,7 @@ struct nn_cuda_blas *nn_cuda_blas_new(int number, const struct nn_device *device
 	blas->stream = stream;
 	blas->type = device->dtype == NN_F64 ? CUDA_R_64F : CUDA_R_32F;
 	blas->compute = device->dtype == NN_F64 ? CUBLAS_COMPUTE_64F
-			: nn_cuda_products(device) == NN_PRODUCTS_TF32
-				? CUBLAS_COMPUTE_32F_FAST_TF32
-				: CUBLAS_COMPUTE_32F;
+						  : of_f32[nn_cuda_products(device)];
 	return blas;
 }
 

@@ -39,8 +39,9 @@ static const struct nn_device *open_with(int number, enum nn_products products, 
 		nn_fail(err, NN_ENODEV, "there is no such device: CUDA has %d", n);
 	} else if (dtype != NN_F32 && dtype != NN_F64) {
 		nn_fail(err, NN_ENODEV, "it computes in f32 and f64 alone");
-	} else if (products == NN_PRODUCTS_TF32 && dtype == NN_F64) {
-		nn_fail(err, NN_ENODEV, "tf32 is a way to multiply f32, not f64");
+	} else if (nn_products_rounded(products) && dtype == NN_F64) {
+		nn_fail(err, NN_ENODEV, "%s is a way to multiply f32, not f64",
+			nn_products_rounded(products));
 	} else if (products == NN_PRODUCTS_OWN || nn_cuda_blas_load(err) == 0) {
 		if (!device->name)
 			nn_cuda_device(device, cpu, &nn_cuda_remote);

@@ -26,13 +26,17 @@ void NN_CUDA(device)(struct nn_device *device, const struct nn_device *cpu,
 
 void NN_CUDA(use_library)(struct nn_device *device, enum nn_products products)
 {
+	static const char *const names[NN_N_PRODUCTS] = { [NN_PRODUCTS_ANY_ORDER] = "cuda+cublas",
+							  [NN_PRODUCTS_TF32] = "cuda+tf32",
+							  [NN_PRODUCTS_BF16] = "cuda+bf16",
+							  [NN_PRODUCTS_F16] = "cuda+f16" };
 	static const struct nn_kernel *plain[NN_N_OPS];
 
 	memcpy(plain, kernels, sizeof plain);
 	plain[NN_OP_dense] = &NN_CUDA(op_dense_plain);
 	plain[NN_OP_recurrent] = &NN_CUDA(op_recurrent_plain);
 	device->kernels = plain;
-	device->name = products == NN_PRODUCTS_TF32 ? "cuda+tf32" : "cuda+cublas";
+	device->name = names[products];
 }
 
 struct nn_bounds NN_CUDA(bounds)(struct nn_queue *queue, const size_t *bound, size_t n, size_t unit,

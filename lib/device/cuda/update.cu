@@ -197,10 +197,10 @@ NN_MAP(clip, struct nn_clip_args)
 		if (c->role[p] != NN_BUFFER)
 			squares[n++] = (real)c->squares[p];
 	norm = (double)v_sum(v_term_value, &pair, n);
-	*c->norm = norm = sqrt(norm);
+	*c->norm = norm = sqrt(norm) * c->now->clip; /* which undoes the scale of losses */
 	clip = c->most / (norm + 1e-6);
 	if (c->most > 0 && clip < 1)
-		c->now->clip = clip;
+		c->now->clip *= clip;
 }
 
 /* What device/ratio.h says, on the device. */

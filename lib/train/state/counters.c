@@ -5,7 +5,7 @@
 #include "base/json-text.h"
 #include "train/state/counters.h"
 
-enum type { U64, F64 };
+enum type { U64, F64, SCALED }; /* U64 that states of older builds lack: 0 */
 
 #define FIELD(name, type) \
 	{ \
@@ -19,7 +19,11 @@ static const struct field {
 } fields[] = {
 	FIELD(best, F64),          FIELD(best_epoch, U64), FIELD(best_step, U64),
 	FIELD(counted, F64),       FIELD(done, U64),       FIELD(drops, U64),
-	FIELD(hits, F64),          FIELD(loss, F64),       FIELD(plateau, F64),
+	FIELD(hits, F64),          FIELD(loss, F64),
+	FIELD(loss_scale.factor, F64),
+	FIELD(loss_scale.skipped, SCALED),
+	FIELD(loss_scale.steps, SCALED),
+	FIELD(plateau, F64),
 	FIELD(plateau_stale, U64), FIELD(rows, U64),       FIELD(squares, F64),
 	FIELD(stale, U64),         FIELD(step, U64),       FIELD(trend.early, F64),
 	FIELD(trend.first, F64),   FIELD(trend.late, F64), FIELD(weight, F64),
@@ -32,7 +36,7 @@ void nn_counters_json(const struct nn_counters *counters, struct nn_text *text)
 	for (size_t i = 0; i < N_FIELDS; i++) {
 		const void *at = (const char *)counters + fields[i].offset;
 
-		if (fields[i].type == U64)
+		if (fields[i].type != F64)
 			nn_json_add_count(text, fields[i].name, *(const uint64_t *)at);
 		else
 			nn_json_add_real(text, fields[i].name, *(const double *)at);
@@ -50,6 +54,10 @@ int nn_counters_parse(struct nn_counters *counters, const struct nn_json *json,
 
 		if (fields[i].type == F64) {
 			*(double *)at = nn_json_type(value) == NN_JSON_NUMBER ? number : NAN;
+			continue;
+		}
+		if (fields[i].type == SCALED && !value) {
+			*(uint64_t *)at = 0;
 			continue;
 		}
 		if (nn_json_type(value) != NN_JSON_NUMBER || !(number >= 0 && number < 0x1p53))

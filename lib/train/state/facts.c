@@ -33,15 +33,16 @@ static int origin_of(const struct nn_opt_list *list, const char *name)
 	return 1;
 }
 
-static bool computes_in_f32(const char *precision)
+/* bf16, f16 and int8 are types of the model file alone; but bf16 and f16 are products' of cuda. */
+static bool computes_in_f32(const struct nn_json *options)
 {
-	return strcmp(precision, "f64") != 0 && strcmp(precision, "tf32") != 0;
-}
+	static const char *const others[] = { "f64", "tf32", "bf16", "f16" };
+	const char *precision = shown(nn_json_get(options, "precision"));
+	size_t n = strncmp(shown(nn_json_get(options, "device")), "cuda", 4) == 0 ? 4 : 2;
 
-/* bf16, f16 and int8 are types of the model file alone: what is computed is the same. */
-static bool same_computation(const char *name, const char *was, const char *is)
-{
-	return strcmp(name, "precision") == 0 && computes_in_f32(was) && computes_in_f32(is);
+	while (n > 0 && strcmp(precision, others[n - 1]) != 0)
+		n--;
+	return n == 0;
 }
 
 /* Options of one origin by name; one that only one of both knows counts as empty. */
@@ -55,7 +56,9 @@ static int compare_options(const struct nn_facts_made *made, const struct nn_opt
 		const char *was = shown(nn_json_get(made->options, name)), *is = shown(value);
 		char quoted[NN_QUOTED], quoted_was[NN_QUOTED];
 
-		if (strcmp(was, is) == 0 || may_differ(name) || same_computation(name, was, is) ||
+		if (strcmp(was, is) == 0 || may_differ(name) ||
+		    (strcmp(name, "precision") == 0 && computes_in_f32(made->options) &&
+		     computes_in_f32(now)) ||
 		    origin_of(list, name) != origin)
 			continue;
 		return nn_fail(err, NN_EUSAGE, "--%s=%s: %s was made with --%s=%s", name,

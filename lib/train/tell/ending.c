@@ -115,6 +115,10 @@ void nn_ending_line(const struct nn_train *t, const char *reason)
 			     t->options->folds);
 	add_why(t, reason, &line);
 	add_kept(t, &line);
+	if (t->counters.loss_scale.skipped)
+		nn_text_addf(&line, "; %" PRIu64 " step%s skipped, the gradient was not finite in f16",
+			     t->counters.loss_scale.skipped,
+			     t->counters.loss_scale.skipped == 1 ? "" : "s");
 	if (t->found.threshold.by)
 		nn_text_addf(&line, "; threshold %.4g (%s %.4g)", t->found.threshold.value,
 			     nn_threshold_words[t->found.threshold.by], t->found.threshold.figure);

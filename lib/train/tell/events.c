@@ -100,7 +100,7 @@ void nn_event_start(const struct nn_train *t)
 	nn_log_count(log, "seed", t->std->seed);
 	nn_log_string(log, "device", t->task.device->name);
 	nn_log_string(log, "kernels", t->task.device->kind);
-	nn_log_string(log, "blas", nn_products_library(t->std, !t->task.device->remote));
+	nn_log_string(log, "blas", nn_products_library(t->task.device->name));
 	nn_log_string(log, "cpu", cpu_name(cpu) ? cpu : NULL);
 	nn_log_count(log, "ranks", (uint64_t)nn_layout_ranks(&t->layout));
 	nn_log_count(log, "threads", (uint64_t)nn_pool_threads(t->task.pool));
@@ -143,6 +143,17 @@ static void log_cost(const struct nn_train *t)
 	nn_log_count(t->told.log, "bytes", t->layout.comm ? nn_comm_moved(t->layout.comm) : 0);
 }
 
+/* Of a training with f16 on a GPU. */
+static void log_scale(const struct nn_train *t)
+{
+	const struct nn_loss_scale *scale = &t->counters.loss_scale;
+
+	if (!(scale->factor >= 1))
+		return;
+	nn_log_real(t->told.log, "loss_scale", scale->factor);
+	nn_log_count(t->told.log, "skipped_steps", scale->skipped);
+}
+
 void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, double lr,
 		   double mean_loss, double samples_per_s)
 {
@@ -159,6 +170,7 @@ void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, dou
 	log_value(t, "loss", r->loss);
 	nn_log_real(log, "lr", lr);
 	log_value(t, "grad_norm", r->norm);
+	log_scale(t);
 	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
 	nn_log_real(log, "samples_per_s", samples_per_s);
 	nn_log_real(log, "input_wait_s", r->input_s);
@@ -386,6 +398,7 @@ void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss
 	nn_log_real(log, "steady_samples_per_s",
 		    t->clock.steady_s > 0 ? (double)t->clock.steady_samples / t->clock.steady_s
 					  : NAN);
+	log_scale(t);
 	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
 	nn_log_count(log, "noise_steps", t->noise.steps);
 	nn_log_count(log, "peak_bytes", (uint64_t)peak);
