@@ -76,10 +76,17 @@ T
 @test "options: every option of --help is known to the parser" {
   for tool in "${tools[@]}"; do
     for option in $(help_options "$tool"); do
-      run "$tool" "$option" --frobnicate
+      output=$("$tool" "$option" --frobnicate 2>&1) || true
       [[ $output != *"$option: unknown option"* ]]
     done
   done
+}
+
+# refused LINE COMMAND...: status 2 and that line; hundreds of these, and `run` takes longer than the tool
+refused() {
+  status=0
+  "${@:2}" >out 2>err || status=$?
+  [ "$status" = 2 ] && [ "$(<err)" = "$1" ]
 }
 
 @test "options: what --help shows without a value takes none, the others want one" {
@@ -90,14 +97,12 @@ T
       case $option in
       *\[=*) continue ;;
       *=*)
-        run -2 --separate-stderr "$tool" "${verb[@]}" "${option%%=*}"
-        [ "$stderr" = "$tool: ${option%%=*}: expected a value, $option" ]
+        refused "$tool: ${option%%=*}: expected a value, $option" "$tool" "${verb[@]}" "${option%%=*}"
         ;;
       *)
-        run -2 --separate-stderr "$tool" "${verb[@]}" "$option=x"
-        [ "$stderr" = "$tool: $option: takes no value" ]
+        refused "$tool: $option: takes no value" "$tool" "${verb[@]}" "$option=x"
         ;;
-      esac || { echo "$tool $option: $stderr"; false; }
+      esac || { echo "$tool $option: status $status: $(cat err)"; false; }
     done < <("$tool" "${verb[@]}" --help=all | grep -oE '^( {6}|  -., )--[a-z-]+[^ ]*' | sed -E 's/^[^-]*(-., )?//')
   done
 }
@@ -136,7 +141,6 @@ S
 @test "options: zsh offers values of a choice" {
   command -v zsh || skip "zsh is not installed"
   cat >try.zsh <<'S'
-autoload -Uz compinit && compinit -u -d dump
 _arguments() { print -rl -- "$@" }
 source $NN_BUILD/share/completions/_nn-predict
 S

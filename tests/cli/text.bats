@@ -197,7 +197,7 @@ stateful() {
 }
 
 @test "text: --stateful goes on where the batch before ended, as PyTorch with a detached state" {
-  "${PYTHON:-python3}" -c 'import torch' || skip "no torch"
+  "${PYTHON:-python3}" -c 'from importlib.util import find_spec; assert find_spec("torch").origin' 2>/dev/null || skip "no torch"
   nn-train -q -m 'embedding 8, lstm 10, gru 6, dense ?' --window=6 --steps=0 -o start.st t.txt
   nn-train -q -m 'embedding 8, lstm 10, gru 6, dense ?' --init=start.st --window=6 --stateful -b 50 --epochs=2 --optimizer=sgd --lr=1 -o m.st t.txt
   "${PYTHON:-python3}" - <<'PYTHON'
