@@ -189,7 +189,7 @@ def refusals():
           refused(model([GEMM], [tensor("w", [-2, 3], [1]), B]), "a dimension of -2"),
           refused(model([GEMM], [W, B], (("x", ("N", 1 << 40, 1 << 40)),)), "overflows"),
           refused(model([GEMM], [tensor("w", [1] * 20, [1]), B]), "20 dimensions"))
-    claim("a million nodes and more are counted, not read", refused(model([node("Relu", ["x"], ["y"])] + [b""] * 1000000), "more than 1000000 nodes (a fixed limit)"))
+    claim("a million nodes and more are counted, not read", refused(model([node("Relu", ["x"], ["y"])] + [b""] * 1000000), "more than 1000000 nodes (--limit=nodes=2000000)"))
     deep = b""
     for _ in range(20000):
         deep = field(5, field(1, "then_branch") + field(6, field(1, deep)) + field(20, 5)) + field(4, "If") + field(2, "y")

@@ -245,7 +245,7 @@ static void command_lines(void)
 	fails("--no-shuffle", NN_EUSAGE, "--no-shuffle: unknown option; did you mean --shuffle?");
 	fails("-x", NN_EUSAGE, "-x: unknown option");
 	fails("-\x01", NN_EUSAGE, "-\\x01: unknown option");
-	fails("--l=1", NN_EUSAGE, "--l: could be --lr, --loss, --log");
+	fails("--l=1", NN_EUSAGE, "--l: could be --lr, --loss, --log, --limit");
 	fails("--epochs", NN_EUSAGE, "--epochs: expected a value, --epochs=N");
 	fails("-e", NN_EUSAGE, "-e: expected a value, -e N");
 	fails("--nesterov=yes", NN_EUSAGE, "--nesterov: takes no value");

@@ -251,7 +251,7 @@ static void check_explain(void)
 static void check_absent(void)
 {
 	struct nn_bench_options options = { .time_s = 1 };
-	struct nn_std_options std = { .reproducible = true };
+	struct nn_std_options std = { .reproducible = true, .device = "auto" };
 	struct nn_bench b = { .options = &options, .std = &std, .threads = 1 };
 	struct nn_phases p = { .rows = 3, .device_name = "cuda:3" };
 	struct nn_bench_model *subject;
