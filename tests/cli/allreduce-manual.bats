@@ -14,6 +14,7 @@ examples() {
   lacking=$(lacking_ranks | head -n 1)
   cp "$NN_SRC/share/data/digits.csv.gz" .
   cp -r "$NN_SRC/share/examples/actor-critic" .
+  chmod -R u+w actor-critic # of a source that only lets itself be read
   [ "$(examples | wc -l)" -ge 9 ]
   while read -r line; do
     [[ -z $lacking || ! $line =~ --ranks|actor-critic ]] || continue

@@ -263,6 +263,7 @@ for i in range(30):
   }
   cd "$BATS_TEST_TMPDIR" || return
   cp -r "$NN_SRC/share/data/digits.csv.gz" "$NN_SRC/share/examples/actor-critic" .
+  chmod -R u+w actor-critic # of a source that only lets itself be read
   [ "$(examples | wc -l)" -ge 5 ]
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 XDG_CACHE_HOME=$BATS_TEST_TMPDIR
   export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"      # Open MPI's
