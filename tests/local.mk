@@ -367,7 +367,7 @@ VALGRIND_TESTS += tests/lib/train-saver
 EXTRA_DIST += tests/cli/plot-masks.py tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
-CHECK_TESTS += tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats
+CHECK_TESTS += tests/cli/replay.bats tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats
 
 # the same bytes: every layer, every optimizer, each factor, drawn combinations
 CHECK_TESTS += tests/cli/same-bytes.sh

@@ -24,6 +24,7 @@ enum nn_stream {
 	NN_STREAM_NOISE = 6,
 	NN_STREAM_ARRIVALS = 7,
 	NN_STREAM_GENERATE = 8,
+	NN_STREAM_REPLAY = 9,
 };
 
 /* out = philox(key = seed, counter = (index low, index high, stream, block)) */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/option.h"
 #include "base/pool.h"
+#include "base/random.h"
 #include "base/shape.h"
 #include "data/schema/schema.h"
 #include "data/source.h"
@@ -94,6 +95,11 @@ struct nn_want {
 	 * decoded again whenever they are wanted.
 	 */
 	size_t memory;
+	/*
+	 * rows to read of data that are a stream, from which nn_ring reads on; 0: all. Formats that
+	 * are read as a whole are refused.
+	 */
+	size_t first;
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
@@ -202,6 +208,9 @@ void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, con
  * memory. */
 struct nn_source nn_dataset_source(const struct nn_dataset *dataset);
 
+/* A number below n, all equally likely, as nn_shuffle draws them; index says which. */
+uint64_t nn_draw_below(uint64_t seed, enum nn_stream stream, uint64_t index, uint64_t n);
+
 /*
  * Row order of an epoch: order[i] is a permutation of rows[0..n-1]. window 0: no shuffle,
  * UINT64_MAX: whole, else inside consecutive windows of that many rows. Fisher-Yates: in a window
@@ -249,6 +258,8 @@ struct nn_rows_options {
 	 * them and whose path is theirs */
 	size_t n_again;
 	const struct nn_rows *again;
+	/* an input of the same data, which was told of one more (nn_input_tee) and outlives them; NULL */
+	const struct nn_input *stream;
 	/* [n_bytes] the data themselves, which stay until it is closed; NULL: they are in a file */
 	const void *bytes;
 	size_t n_bytes;
@@ -304,6 +315,8 @@ bool nn_rows_weighs(const struct nn_rows *rows); /* the column of weights was fo
 void nn_rows_set_output(struct nn_rows *rows, size_t target, const struct nn_shape *output);
 bool nn_rows_target_classes(const struct nn_rows *rows, size_t target);
 size_t nn_rows_target_size(const struct nn_rows *rows, size_t target);
+/* The first label that the schema does not have, as text; "" where there was none. */
+const char *nn_rows_unseen_label(const struct nn_rows *rows);
 uint64_t nn_rows_bad(const struct nn_rows *rows); /* rows left out or marked so far */
 /*
  * One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the

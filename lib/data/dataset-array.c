@@ -276,7 +276,11 @@ static bool take_first(struct nn_dataset *ds, struct nn_npy_header *h)
 	       n = row ? ds->files.sample / row : rows;
 
 	n = n ? n : 1;
-	if (!ds->files.sample || n >= rows)
+	if (ds->files.first && !h->fortran)
+		n = nn_dataset_first(ds, rows);
+	else if (!ds->files.sample)
+		return false;
+	if (n >= rows)
 		return false;
 	if (h->fortran && h->shape.rank > 1)
 		n = 1;
@@ -337,6 +341,11 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 			       file);
 	if (nn_array_next(input, format, &header, err) < 0)
 		return -1;
+	if (ds->files.first && header.fortran && header.shape.rank > 1)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is in Fortran order, which has no first samples; "
+			       "numpy.ascontiguousarray makes it a stream",
+			       file);
 	first = take_first(ds, &header);
 	if (nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
 				  nan_allowed(ds, 0), err) < 0 ||

@@ -58,7 +58,9 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 		return -1;
 	nn_input_stamp(*input, &file->stamp);
 	ds->files.n++;
-	return nn_input_watch(*input, err);
+	if (nn_input_watch(*input, err) < 0)
+		return -1;
+	return ds->files.first && ds->files.n == 1 ? nn_input_tee(*input, 1, err) : 0;
 }
 
 /* By its format, unless rows are of different length, which few of them have. */
@@ -68,6 +70,21 @@ static int read_rows(struct nn_dataset *ds, struct nn_input *input,
 	bool lengths = reading->inputs && nn_schema_lengths(ds->schema) < ds->schema->n_inputs;
 
 	return (lengths ? nn_sequences_read : reading->format->read)(ds, input, reading, err);
+}
+
+/* Formats that are read as a whole have no first rows. */
+static int check_stream(const struct nn_dataset *ds, const struct nn_input *input,
+			const struct nn_reading *reading, struct nn_error *err)
+{
+	bool lengths = nn_schema_lengths(ds->schema) < ds->schema->n_inputs;
+
+	if (!ds->files.first || (reading->format->rows && !lengths))
+		return 0;
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: %s read as a whole and cannot be a stream; CSV, JSON lines, LIBSVM, "
+		       ".npy, IDX and tar can",
+		       nn_input_name(input),
+		       lengths ? "rows of different length are" : "its format is");
 }
 
 /* A file that gives the inputs, the targets or both. */
@@ -80,13 +97,18 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 	if (open_file(ds, path, &input, err) == 0 &&
 	    (reading.format = ds->rules.window || ds->schema->inputs[0].characters.n
 				      ? &nn_format_characters
-				      : nn_format_of(input, err)))
+				      : nn_format_of(input, err)) &&
+	    check_stream(ds, input, &reading, err) == 0)
 		status = read_rows(ds, input, &reading, err);
 	if (reading.inputs && reading.format && !reading.format->named)
 		ds->files.memory = 0;
-	if (status == 0)
+	/* of a pipe how much was read of it is chance */
+	if (status == 0 && !(ds->files.first && nn_input_is_pipe(input)))
 		nn_input_digest(input, hash);
-	nn_input_close(input);
+	if (status == 0 && ds->files.first && reading.inputs)
+		ds->files.stream = input;
+	else
+		nn_input_close(input);
 	return status;
 }
 
@@ -228,6 +250,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	ds->pool = want->pool;
 	ds->files.sample = want->sample;
 	ds->files.memory = want->memory;
+	ds->files.first = want->first;
 	ds->files.share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))

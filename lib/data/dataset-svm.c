@@ -36,6 +36,11 @@ static int find_width(const struct nn_dataset *ds, struct nn_input *input, size_
 {
 	size_t rows, bytes, available = nn_memory_available();
 
+	if (ds->files.first)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: how wide rows of a stream of LIBSVM are is not known before its "
+			       "end; begin the network with a line `input N`",
+			       nn_input_name(input));
 	if (nn_svm_measure(input, !ds->rules.zero_based, width, &rows, err) < 0)
 		return -1;
 	if (*width == 0)
@@ -93,6 +98,7 @@ static int read_rows(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 	size_t rows;
 	int status = reading->targets ? plan_label(ds, t, want, err) : 0;
 
+	t->first_rows = ds->files.first;
 	if (status == 0)
 		status = nn_table_read(t, NULL, 0, values, targets, &rows, err);
 	if (status == 0)

@@ -362,6 +362,7 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 		return -1;
 	allow_missing(ds, t, want);
 	t->most = ds->files.sample;
+	t->first_rows = ds->files.first;
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 ||
 	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)

@@ -24,6 +24,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 		nn_free(ds->notices.text[i]);
 	nn_free(ds->notices.text);
 	nn_text_free(&ds->files.stems);
+	nn_input_close(ds->files.stream);
 	nn_picture_store_free(ds->files.pictures);
 	nn_sequences_free(ds->sequences);
 	nn_free(ds->inputs);

@@ -65,6 +65,8 @@ struct nn_data_files {
 	size_t sample;              /* bytes of each that were read; 0: all */
 	struct nn_data_share share; /* of the first file */
 	size_t read_rows;           /* of it */
+	size_t first;               /* rows to read of a stream; 0: all */
+	struct nn_input *stream;    /* that it is, for who reads on; NULL: none is */
 	struct nn_text stems; /* of pictures: each with a NUL; empty: data are none */
 	size_t memory;        /* bytes that pictures may take; 0: as many as they do */
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
@@ -177,6 +179,11 @@ bool nn_dataset_find_bad_category(const struct nn_row_block *source, size_t rows
 #define NN_PLACE 1000
 int nn_dataset_bad_category(double found, size_t most, const char *place, struct nn_error *err);
 int nn_dataset_two_uses(const struct nn_table *table, size_t column, struct nn_error *err);
+/* Of so many rows those that are wanted of a stream. */
+static inline size_t nn_dataset_first(const struct nn_dataset *ds, size_t rows)
+{
+	return ds->files.first && ds->files.first < rows ? ds->files.first : rows;
+}
 /* Of the file that is being read not all rows were. */
 void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total);
 /* The first source says how many rows there are, the others must have as many. */

@@ -4,12 +4,15 @@
 #include "data/augment/augment.h"
 #include "data/data.h"
 #include "data/loader.h"
+#include "data/ring.h"
 
 int nn_loader_init(struct nn_loader *l, const struct nn_loader_options *options,
 		   struct nn_error *err)
 {
 	*l = (struct nn_loader){ .options = *options };
-	if (options->window && !(l->order = nn_alloc(options->n, sizeof *l->order, err)))
+	if (options->ring && !(l->order = nn_alloc(options->batch, sizeof *l->order, err)))
+		return -1;
+	if (options->window && !options->ring && !(l->order = nn_alloc(options->n, sizeof *l->order, err)))
 		return -1;
 	if (options->source.ops->lengths &&
 	    !(l->lengths = nn_alloc(options->batch, sizeof *l->lengths, err)))
@@ -83,7 +86,7 @@ uint64_t nn_loader_shuffle(struct nn_loader *l, uint64_t epoch, uint64_t most)
 	const struct nn_loader_options *o = &l->options;
 	uint64_t n = o->n < most ? o->n : most;
 
-	if (l->order)
+	if (l->order && !o->ring)
 		nn_shuffle(o->seed, epoch, o->rows, l->order, n, o->window);
 	l->epoch = n == o->n ? epoch + 1 : 0;
 	return n;
@@ -102,6 +105,11 @@ int nn_loader_draw(struct nn_loader *l, uint64_t number, struct nn_batch *batch,
 				    .sample = epoch * o->n + at,
 				    .augment = o->augment,
 				    .epoch = epoch };
+	if (o->ring) {
+		nn_ring_draw(o->ring, number, l->order, n);
+		batch->rows = l->order;
+		return 0;
+	}
 	if (open_ahead(l, err) < 0)
 		return -1;
 	if (l->ahead)

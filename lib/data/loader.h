@@ -11,6 +11,7 @@
 
 struct nn_ahead;
 struct nn_augment;
+struct nn_ring;
 
 /* Rows that go through a graph together; borrowed until the loader's next call. */
 struct nn_batch {
@@ -39,6 +40,7 @@ struct nn_loader_options {
 	size_t ahead;
 	int threads;
 	bool whole;
+	struct nn_ring *ring; /* borrowed: batches are drawn from it, `rows` are not; NULL */
 	bool prefetch; /* the rows of the batch after it are fetched while a batch is filled */
 };
 

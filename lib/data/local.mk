@@ -36,6 +36,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/rows/whole.c \
 	lib/data/rows/rows.c \
 	lib/data/rows/rows.h \
+	lib/data/ring.c lib/data/ring.h \
 	lib/data/sample.c \
 	lib/data/schema/json.c \
 	lib/data/schema/json.h \

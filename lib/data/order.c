@@ -10,15 +10,14 @@
 #include "base/random.h"
 #include "data/data.h"
 
-/* A number below n, all equally likely; index says which. */
-static uint64_t draw(uint64_t seed, uint64_t index, uint64_t n)
+uint64_t nn_draw_below(uint64_t seed, enum nn_stream stream, uint64_t index, uint64_t n)
 {
 	uint64_t least = -n % n; /* 2^64 mod n */
 
 	for (uint32_t block = 0;; block++) {
 		uint32_t x[4];
 
-		nn_philox(seed, index, NN_STREAM_SHUFFLE, block, x);
+		nn_philox(seed, index, stream, block, x);
 		for (int half = 0; half < 4; half += 2) {
 			uint64_t u = (uint64_t)x[half + 1] << 32 | x[half];
 			unsigned __int128 product = (unsigned __int128)u * n;
@@ -37,7 +36,8 @@ void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *o
 	for (size_t begin = 0, m; window && begin < n; begin += m) {
 		m = n - begin < window ? n - begin : (size_t)window;
 		for (size_t k = m - 1; k > 0; k--) {
-			size_t j = (size_t)draw(seed, (epoch << 40) + begin + k, k + 1);
+			size_t j = (size_t)nn_draw_below(seed, NN_STREAM_SHUFFLE,
+							 (epoch << 40) + begin + k, k + 1);
 			uint64_t t = order[begin + k];
 
 			order[begin + k] = order[begin + j];

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "data/dataset.h"
+#include "data/ring.h"
 
 void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total)
 {
@@ -32,7 +33,7 @@ static bool is_text(const struct nn_dataset *ds)
 /* Inputs that are columns of one table lie in it once. */
 size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 {
-	size_t bytes = 0;
+	size_t bytes = ds->files.first ? ds->rows * nn_ring_row_bytes(ds) : 0;
 
 	if (ds->sequences)
 		return nn_sequences_bytes(ds);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "file/input.h"
 #include "file/source.h"
+#include "file/tee.h"
 
 #define CHUNK NN_BYTE_SOURCE_CHUNK
 
@@ -130,6 +131,12 @@ static bool opens_again(const struct nn_input *in)
 int nn_input_tee(struct nn_input *in, size_t n, struct nn_error *err)
 {
 	return opens_again(in) ? 0 : nn_byte_source_tee(&in->source, n, err);
+}
+
+void nn_input_leave(struct nn_input *first)
+{
+	if (first->source.tee)
+		nn_tee_leave(first->source.tee, first->source.reader);
 }
 
 int nn_input_open_again(struct nn_input **input, const struct nn_input *first, struct nn_error *err)

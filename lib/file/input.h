@@ -34,6 +34,8 @@ void nn_input_close(struct nn_input *input);
 int nn_input_tee(struct nn_input *input, size_t n, struct nn_error *err);
 int nn_input_open_again(struct nn_input **input, const struct nn_input *first,
 			struct nn_error *err);
+/* The first of several will not be read on: bytes are no longer kept for it. */
+void nn_input_leave(struct nn_input *first);
 /*
  * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until
  * others are given or it is closed; none at first.

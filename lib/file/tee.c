@@ -83,6 +83,12 @@ static ssize_t read_more(struct nn_tee *t, void *bytes, size_t room)
 	return n;
 }
 
+void nn_tee_leave(struct nn_tee *t, size_t reader)
+{
+	t->at[reader] = UINT64_MAX;
+	drop(t);
+}
+
 bool nn_tee_holds(const struct nn_tee *t, size_t reader)
 {
 	return t->at[reader] < t->begin + t->have;

@@ -19,6 +19,8 @@ void nn_tee_free(struct nn_tee *tee);
 size_t nn_tee_join(struct nn_tee *tee);
 /* As read(2) for that reader: what others have read comes first. */
 ssize_t nn_tee_read(struct nn_tee *tee, size_t reader, void *bytes, size_t room);
+/* It reads no more: nothing is kept for it. Others do. */
+void nn_tee_leave(struct nn_tee *tee, size_t reader);
 /* Would a read of that reader give something that others have read? */
 bool nn_tee_holds(const struct nn_tee *tee, size_t reader);
 

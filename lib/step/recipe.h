@@ -18,6 +18,7 @@ struct nn_recipe {
 	double time_limit; /* seconds, 0: none */
 	uint64_t batch, leaves, micro_batch;
 	const char *shuffle; /* yes, no or N */
+	uint64_t replay;     /* samples of a stream that steps draw from; 0: of all samples */
 	bool stateful;       /* rows of a batch go on where those of the one before ended */
 	/* bytes of a row, as nn_graph_options has them; 0: not asked for */
 	size_t recompute, offload;

@@ -11,6 +11,7 @@
 #include "step/schedule.h"
 #include "train/check.h"
 #include "train/convert.h"
+#include "train/replay.h"
 #include "train/spool.h"
 #include "train/state/checkpoint.h"
 #include "train/streams.h"
@@ -368,7 +369,7 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 ||
 	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || nn_check_strategy(s, err) < 0 ||
-	    nn_streams_check(s, err) < 0 ||
+	    nn_streams_check(s, err) < 0 || nn_train_replay_check(s, err) < 0 ||
 	    nn_check_ranks(s, err) < 0)
 		return -1;
 	return 0;

@@ -157,7 +157,7 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	t->task.steps_per_epoch =
 		t->task.n_rows / o->recipe.batch + (t->task.n_rows % o->recipe.batch > 0);
 	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps") &&
-	    o->recipe.time_limit == 0)
+	    o->recipe.time_limit == 0 && !o->recipe.replay)
 		o->recipe.epochs = usual_epochs(t->task.steps_per_epoch);
 	if (nn_parse_shuffle(o->recipe.shuffle, &t->task.window, err) < 0 ||
 	    nn_schedule_parse(&t->schedule, o->recipe.schedule, err) < 0)

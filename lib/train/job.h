@@ -10,6 +10,7 @@
 #include "train/tell/telling.h"
 
 struct nn_evaluator;
+struct nn_ring;
 struct nn_model_file;
 struct nn_output;
 struct nn_st;
@@ -54,7 +55,8 @@ struct nn_train {
 
 	/* how far */
 	struct nn_loader loader;
-	const char *ends_by; /* "epochs" or "steps": what says how many */
+	struct nn_ring *ring; /* of --replay; NULL */
+	const char *ends_by; /* "epochs", "steps" or "stream": what says how many */
 	struct nn_schedule schedule;
 	struct nn_evaluator *evaluator; /* NULL: nothing is held out */
 	struct nn_counters counters;

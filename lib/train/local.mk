@@ -61,7 +61,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/saver.h \
 	lib/train/state/state.c \
 	lib/train/state/state.h \
-	lib/train/streams.c \
+	lib/train/replay.c lib/train/replay.h lib/train/streams.c \
 	lib/train/streams.h \
 	lib/train/tell/input.c lib/train/tell/input.h \
 	lib/train/tell/curve.c \

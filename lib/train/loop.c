@@ -10,6 +10,7 @@
 #include "train/judge.h"
 #include "train/loop.h"
 #include "train/origin.h"
+#include "train/replay.h"
 #include "train/state/checkpoint.h"
 #include "train/state/save.h"
 #include "train/tell/curve.h"
@@ -173,6 +174,7 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 	if (t->layout.pipe && nn_pipe_end(&t->worker, err) < 0)
 		return -1;
 	nn_event_end(t, reason, pace->loss / pace->weight);
+	nn_train_replay_tell(t);
 	if (!ran)
 		nn_ending_nothing_left(t, reason);
 	nn_ending_line(t, reason);
@@ -204,7 +206,7 @@ static int timed_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 
 	if (m->steps == 0)
 		nn_report_faults(m, -1);
-	if (nn_loop_step(t, pace, err) < 0)
+	if (nn_loop_step(t, pace, err) < 0 || nn_train_replay_follow(t, err) < 0)
 		return -1;
 	middle = nn_now_s();
 	m->bytes += (double)(nn_comm_moved(t->layout.comm) - moved);
@@ -247,7 +249,7 @@ static int loop(void *arg, int *stopped, struct nn_error *err)
 	if (t->layout.pipe)
 		nn_pipe_note(&t->worker);
 	nn_event_start(t);
-	if (check_told(t, err) < 0)
+	if (check_told(t, err) < 0 || nn_train_replay_follow(t, err) < 0)
 		return -1;
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;

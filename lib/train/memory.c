@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "data/ring.h"
 #include "model/model.h"
 #include "parallel/grid.h"
 #include "parallel/pipeline.h"
@@ -14,6 +15,7 @@
 #include "plan/suggest.h"
 #include "step/evaluate.h"
 #include "train/prepare.h"
+#include "train/replay.h"
 
 /*
  * What is measured of gradients for a log takes as much memory as they do. Where that is too much
@@ -114,13 +116,14 @@ static int open_loader(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_task *task = &t->task;
 	const struct nn_loader_options loader = {
-		.source = nn_dataset_source(task->dataset),
+		.source = t->ring ? nn_ring_source(t->ring) : nn_dataset_source(task->dataset),
 		.augment = task->augment,
 		.rows = task->rows,
 		.n = task->n_rows,
 		.batch = task->recipe->batch,
 		.seed = task->seed,
 		.window = task->window,
+		.ring = t->ring,
 		.prefetch = !nn_layout_in_parts(&t->layout) &&
 			    (!t->layout.strategy->stale || t->layout.comm->size == 1),
 		.ahead = nn_dataset_memory(task->dataset),
@@ -194,7 +197,7 @@ static int take_planned(struct nn_train *t, struct nn_error *err)
 	t->options->recipe.micro_batch = t->plan.fit.micro;
 	t->options->recipe.recompute = t->plan.fit.recompute;
 	t->options->recipe.offload = t->plan.fit.offload;
-	if (open_loader(t, err) < 0)
+	if (nn_train_replay_open(t, err) < 0 || open_loader(t, err) < 0)
 		return -1;
 	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);
 	if (t->layout.strategy->prepare && t->layout.strategy->prepare(&t->worker, &step, err) < 0)

@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "device/products.h"
 #include "device/stored.h"
+#include "data/ring.h"
 #include "model/model.h"
 #include "step/evaluate.h"
 #include "train/state/checkpoint.h"
@@ -200,6 +201,8 @@ static void release_fold(struct nn_train *t)
 	nn_evaluator_free(t->evaluator);
 	nn_step_free(t->worker.step);
 	nn_loader_fini(&t->loader);
+	nn_ring_free(t->ring);
+	t->ring = NULL;
 	if (t->layout.strategy && t->layout.strategy->release)
 		t->layout.strategy->release(&t->worker);
 	nn_pipe_detach(&t->worker);

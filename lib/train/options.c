@@ -275,6 +275,28 @@ const struct nn_opt nn_train_opts[] = {
 		 "window (truncated backpropagation through time). Windows that make no whole "
 		 "batch are left out. Held-out windows begin with zeros. The states are part of a "
 		 "checkpoint; bytes are the same for any threads, micro-batches and ranks." },
+	{ .name = "replay",
+	  .topic = "Training",
+	  .also = "replay-buffer,replay-size,buffer-size",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(recipe.replay),
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1e12,
+	  .help = "DATA are a stream: steps draw from its newest N samples",
+	  .man = "As experience replay in reinforcement learning. The first N samples fill a ring "
+		 "buffer; columns, labels and scales are measured over them, and an epoch is as "
+		 "many steps as draw N samples. A step draws each of its samples from those that "
+		 "are there, all equally likely, by the seed and the number of the step; then as "
+		 "many new ones are read, which take the places of the oldest, and training waits "
+		 "where they have not been sent. Without --epochs, --steps or --time-limit it ends "
+		 "when as many were drawn as the stream had; with one of them it goes on with "
+		 "those that are left, or leaves the rest of the stream. Memory is bounded by N. "
+		 "Bytes depend on the seed and the stream, not on threads, micro-batches or when "
+		 "samples come. --resume reads the stream again, so it needs a file, or "
+		 "--spool=FILE; --valid is a file; ranks each read a file. DATA are CSV, JSON "
+		 "lines, LIBSVM (with an input line), .npy, IDX or tar. A buffer of fewer than ten "
+		 "batches is warned of." },
 	{ .name = "split-seed",
 	  .topic = "Validation",
 	  .type = NN_OPT_COUNT,

@@ -104,7 +104,8 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 	}
 	w->want = (struct nn_want){
 		w->inputs, n_in,         w->targets,       n_out,          t->task.device->dtype,
-		NULL,      t->task.pool, t->source.sample, input_memory(t)
+		NULL,      t->task.pool, t->source.sample, input_memory(t),
+		(size_t)t->options->recipe.replay
 	};
 	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))
 		return 0;

@@ -81,10 +81,11 @@ static int read_samples(struct pictures *p, size_t *n, struct nn_error *err)
 {
 	size_t bytes = 0,
 	       most = p->store && p->ds->files.memory < MOST_BYTES ? p->ds->files.memory
-								   : MOST_BYTES;
+								   : MOST_BYTES,
+	       first = p->ds->files.first;
 
 	*n = 0;
-	while (!p->ended && *n < MOST_SAMPLES && bytes < most) {
+	while (!p->ended && *n < MOST_SAMPLES && bytes < most && (!first || p->rows + *n < first)) {
 		struct nn_picture_sample *s = &p->samples[*n];
 		int got = nn_sample_reader_next(&p->reader, s, err);
 
@@ -180,6 +181,9 @@ static int take_targets(struct pictures *p, size_t n, size_t *stem, struct nn_er
 						       s->place, err) < 0)
 			return -1;
 	}
+	if (p->masks && p->ds->files.first && reading->inputs)
+		return nn_fail(err, NN_EFORMAT, "%s: masks of a stream are a folder or tar of their own",
+			       nn_input_name(p->input));
 	return p->masks ? decode(p, &p->targets, n, reading->inputs, err) : 0;
 }
 
@@ -188,6 +192,8 @@ static bool is_enough(struct pictures *p)
 {
 	size_t most = p->ds->files.sample, count = nn_sample_reader_count(&p->reader);
 
+	if (p->ds->files.first && p->rows >= p->ds->files.first)
+		return true;
 	if (!most || p->rows * (p->inputs.rows.size + p->targets.rows.size) < most)
 		return false;
 	if (count != SIZE_MAX)
@@ -314,7 +320,8 @@ static int check_model(const struct pictures *p, struct nn_error *err)
 /* Inputs of folders and tars may stay where they are, where memory is bounded. */
 static bool may_stream(const struct pictures *p)
 {
-	return p->ds->files.memory && !p->ds->files.sample && p->reading->inputs &&
+	return p->ds->files.memory && !p->ds->files.sample && !p->ds->files.first &&
+	       p->reading->inputs &&
 	       (p->reading->format->id == NN_FORMAT_folder ||
 		p->reading->format->id == NN_FORMAT_tar);
 }

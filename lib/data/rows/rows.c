@@ -53,6 +53,8 @@ static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
 {
 	if (r->options.again)
 		return nn_input_open_again(&r->input, r->options.again->input, err);
+	if (r->options.stream)
+		return nn_input_open_again(&r->input, r->options.stream, err);
 	if (r->options.bytes) {
 		if (nn_input_open_memory(&r->input, data, err) < 0)
 			return -1;
@@ -251,11 +253,19 @@ uint64_t nn_rows_bad(const struct nn_rows *r)
 	return r->bad.n;
 }
 
+static const struct nn_unseen *unseen_of(const struct nn_rows *r)
+{
+	return r->scored ? &r->scored->unseen : r->whole ? &r->whole->unseen : &r->table.labels;
+}
+
+const char *nn_rows_unseen_label(const struct nn_rows *r)
+{
+	return unseen_of(r)->first;
+}
+
 static const char *labels_notice(struct nn_rows *r)
 {
-	const struct nn_unseen *unseen = r->scored  ? &r->scored->unseen
-					 : r->whole ? &r->whole->unseen
-						    : &r->table.labels;
+	const struct nn_unseen *unseen = unseen_of(r);
 
 	if (unseen->n == 0)
 		return NULL;

@@ -21,15 +21,15 @@ struct sampler {
 };
 
 /* Bytes that are held of the first rows, of whole records unless the file ends with them. */
-static int hold(struct nn_csv *csv, size_t *n, struct nn_error *err)
+static int hold(struct nn_csv *csv, size_t rows, size_t *n, struct nn_error *err)
 {
 	const unsigned char *bytes;
-	size_t got, before, want = FIRST_BYTES;
+	size_t got, before, want = rows < MOST_ROWS ? 1 : FIRST_BYTES;
 	struct nn_part part, total;
 	bool ended = false;
 
 	bytes = nn_input_held(csv->input, &got);
-	for (;; want = 2 * got) {
+	for (;; want = rows < MOST_ROWS ? got + 1 : 2 * got) {
 		while (got < want && !ended) {
 			before = got;
 			if (nn_input_more(csv->input, &bytes, &got, err) < 0)
@@ -38,7 +38,7 @@ static int hold(struct nn_csv *csv, size_t *n, struct nn_error *err)
 		}
 		nn_csv_cut((const char *)bytes, got, csv->separator, SIZE_MAX, &part, 1, &total);
 		*n = ended ? got : total.at;
-		if (ended || total.records >= MOST_ROWS || got >= MOST_BYTES)
+		if (ended || total.records >= rows || got >= MOST_BYTES)
 			return 0;
 	}
 }
@@ -124,12 +124,12 @@ static int sample(struct sampler *s, struct nn_error *err)
 {
 	struct nn_table *t = s->table;
 	struct nn_input *input;
-	size_t n, held;
+	size_t n, held, rows = t->first_rows && t->first_rows < MOST_ROWS ? t->first_rows : MOST_ROWS;
 
 	if (t->first_waits && nn_csv_keep(&t->csv, &t->first, err) < 0)
 		return -1;
-	if ((t->lines ? nn_lines_hold(t->csv.input, MOST_ROWS, MOST_BYTES, &n, err)
-		      : hold(&t->csv, &n, err)) < 0 ||
+	if ((t->lines ? nn_lines_hold(t->csv.input, rows, MOST_BYTES, &n, err)
+		      : hold(&t->csv, rows, &n, err)) < 0 ||
 	    nn_input_open_memory(&input, nn_input_name(t->csv.input), err) < 0)
 		return -1;
 	nn_csv_init(&s->csv, input);

@@ -303,21 +303,23 @@ static bool is_open(const struct nn_table *t)
 }
 
 /*
- * Records up to the one that tells what a column without a value in the sample holds, and all JSON
- * lines: 1, 0 at the end, -1.
+ * Records up to the one that tells what a column without a value in the sample holds, all JSON
+ * lines, and those of a stream: 1, 0 at the end or where these are enough, -1.
  */
 static int read_first(struct reader *r, struct nn_error *err)
 {
+	size_t first = r->table->first_rows;
 	int status = 1;
 
-	while (status == 1 && (r->table->lines || is_open(r->table))) {
+	while (status == 1 && (!first || r->rows < first) &&
+	       (first || r->table->lines || is_open(r->table))) {
 		if (reserve_rows(r, r->rows + 1, err) < 0)
 			return -1;
 		status = nn_table_next(r->table, row_of(r->values, r->rows, r->row_bytes),
 				       row_of(r->targets, r->rows, r->target_bytes), err);
 		r->rows += status == 1;
 	}
-	return status == 2 ? -1 : status;
+	return status == 2 ? -1 : first ? (status < 0 ? -1 : 0) : status;
 }
 
 int nn_table_read(struct nn_table *t, struct nn_pool *pool, size_t block, struct nn_block *values,

@@ -80,6 +80,7 @@ struct nn_table {
 	size_t n_values, n_targets;   /* slots given out */
 	struct nn_table_hash *hashes; /* shared by all who read parts */
 	size_t n_hashes;
+	size_t first_rows; /* rows after which nn_table_read ends; 0: it reads all */
 	size_t most; /* bytes after which nn_table_read ends, about; 0: it reads all */
 	double more; /* rows that the file has for each that was read, about; NaN: not known */
 	struct nn_unseen labels; /* of targets that do not grow */

@@ -28,7 +28,9 @@ static void longer(const struct nn_train *t, const char *reason, char text[60])
 {
 	const struct nn_recipe *r = &t->options->recipe;
 
-	if (strcmp(reason, "time-limit") == 0)
+	if (strcmp(reason, "stream") == 0)
+		snprintf(text, 60, "--steps=%" PRIu64, 2 * t->counters.step);
+	else if (strcmp(reason, "time-limit") == 0)
 		snprintf(text, 60, "--time-limit=%g", 2 * r->time_limit);
 	else
 		snprintf(text, 60, "--%s=%" PRIu64, reason,
@@ -81,6 +83,9 @@ static void add_why(const struct nn_train *t, const char *reason, struct nn_text
 	else if (strcmp(reason, "steps") == 0)
 		nn_text_addf(line, "%" PRIu64 " step%s done, in epoch %" PRIu64, step,
 			     step == 1 ? "" : "s", epoch);
+	else if (strcmp(reason, "stream") == 0)
+		nn_text_addf(line, "the stream has ended; %" PRIu64 " step%s done, in epoch %" PRIu64,
+			     step, step == 1 ? "" : "s", epoch);
 	else
 		nn_text_addf(line, "%" PRIu64 " epoch%s done", epoch, epoch == 1 ? "" : "s");
 }
