@@ -12,6 +12,8 @@
 #include "base/error.h"
 
 struct nn_device;
+struct nn_count_call;
+struct nn_now;
 
 /*
  * Work in the order it was asked for. A module's own struct begins with this one. One thread at a
@@ -27,6 +29,20 @@ struct nn_queue {
 
 /* Work noted once, a step with its cut into leaves, and asked for again as one. */
 struct nn_recording;
+
+/*
+ * Losses summed leaf by leaf: nn_sum of the rows leaf[i] to leaf[i + 1] - 1 of row_loss, real, goes
+ * to losses[i * step]; leaf alone is host memory. now: as nn_device.hold of all of them; NULL: not.
+ */
+struct nn_losses_call {
+	const struct nn_device *device;
+	const void *row_loss;
+	const size_t *leaf; /* [n + 1] */
+	size_t n, step;
+	double *losses;
+	struct nn_now *now;
+	struct nn_queue *queue;
+};
 
 /* What a device with memory of its own offers beside kernels. */
 struct nn_remote {
@@ -65,6 +81,14 @@ struct nn_remote {
 	struct nn_recording *(*recorded)(struct nn_queue *queue, struct nn_error *err);
 	void (*replay)(struct nn_queue *queue, const struct nn_recording *recording);
 	void (*forget)(struct nn_recording *recording);
+	/*
+	 * What nn_device has for a leaf, for all of them at once; NULL: it is asked for each leaf.
+	 * Counts of the rows leaf[i] to leaf[i + 1] - 1 of the call's go `step` doubles after those
+	 * of leaf i - 1.
+	 */
+	void (*sum_losses)(const struct nn_losses_call *call);
+	void (*count_leaves)(const struct nn_device *device, const struct nn_count_call *call,
+			     const size_t *leaf, size_t n, size_t step);
 };
 
 /* *queue is NULL for a device whose memory is the host's. */

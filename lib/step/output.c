@@ -188,13 +188,29 @@ void nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, siz
 }
 
 void nn_train_output_losses(const struct nn_train_output *o, const struct nn_cut *cut,
-			    double *losses, size_t step)
+			    double *losses, size_t step, struct nn_now *now)
 {
-	size_t real = nn_dtype_size(o->device->dtype);
+	const size_t real = nn_dtype_size(o->device->dtype), from = cut->run.from;
+	const struct nn_losses_call call = {
+		.device = o->device,
+		.row_loss = o->row_loss,
+		.leaf = cut->leaf + from,
+		.n = cut->run.to - from,
+		.step = step,
+		.losses = losses + from * step,
+		.now = now,
+		.queue = o->queue,
+	};
 
-	for (size_t i = cut->run.from; i < cut->run.to; i++)
-		o->device->sum(o->queue, (const char *)o->row_loss + cut->leaf[i] * real,
-			       cut->leaf[i + 1] - cut->leaf[i], &losses[i * step]);
+	if (o->queue && o->queue->remote->sum_losses) {
+		o->queue->remote->sum_losses(&call);
+		return;
+	}
+	for (size_t i = 0; i < call.n; i++)
+		o->device->sum(o->queue, (const char *)o->row_loss + call.leaf[i] * real,
+			       call.leaf[i + 1] - call.leaf[i], &call.losses[i * step]);
+	if (now)
+		o->device->hold(o->queue, call.losses, step, call.n, now);
 }
 
 double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut,
@@ -203,19 +219,37 @@ double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut,
 	return o->weight > 0 ? tree(o, cut->n_leaves, losses, step) / o->weight : 0;
 }
 
+/* Rows from..to-1 of a call on. */
+static struct nn_count_call count_of(const struct nn_count_call *all, size_t from, size_t to,
+				     size_t real, double *counts)
+{
+	size_t values = from * all->positions * all->columns;
+	struct nn_count_call call = *all;
+
+	call.rows = to - from;
+	call.logits = (const char *)call.logits + values * real;
+	if (call.classes)
+		call.classes += from * call.positions;
+	else
+		call.numbers = (const char *)call.numbers + values * real;
+	if (call.row_weights)
+		call.row_weights = (const char *)call.row_weights + from * real;
+	call.counts = counts;
+	return call;
+}
+
 void nn_train_output_count(const struct nn_train_output *o, struct nn_graph *graph, size_t row,
-			   size_t at, size_t n, double *counts)
+			   const struct nn_span *span, double *counts, size_t step)
 {
 	size_t real = nn_dtype_size(o->device->dtype), positions, columns;
-	const char *logits = nn_graph_output(graph, (int)o->number, &positions, &columns),
-		   *targets = (const char *)o->targets.there +
-			      (row + at) * nn_train_output_target_bytes(o);
+	const char *targets = (const char *)o->targets.there +
+			      row * nn_train_output_target_bytes(o);
 	struct nn_count_call call = {
-		.rows = n,
+		.rows = span->rows,
 		.positions = o->positions,
 		.columns = o->columns,
-		.logits = logits + at * o->positions * o->columns * real,
-		.row_weights = row_weights(o, row + at),
+		.logits = nn_graph_output(graph, (int)o->number, &positions, &columns),
+		.row_weights = row_weights(o, row),
 		.sd = o->sd.there,
 		.counts = counts,
 		.queue = o->queue,
@@ -225,5 +259,14 @@ void nn_train_output_count(const struct nn_train_output *o, struct nn_graph *gra
 		call.classes = (const void *)targets;
 	else
 		call.numbers = targets;
-	o->device->count(&call);
+	if (o->queue && o->queue->remote->count_leaves) {
+		o->queue->remote->count_leaves(o->device, &call, span->leaf, span->n_leaves, step);
+		return;
+	}
+	for (size_t i = 0; i < span->n_leaves; i++) {
+		const struct nn_count_call leaf = count_of(&call, span->leaf[i], span->leaf[i + 1],
+							   real, counts + i * step);
+
+		o->device->count(&leaf);
+	}
 }

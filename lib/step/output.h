@@ -74,19 +74,20 @@ void nn_train_output_scale(struct nn_train_output *output, struct nn_graph *grap
 void nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row,
 			  size_t n, struct nn_pool *pool, double *sum);
 /*
- * The loss of each leaf of the run, into a table in device memory; the mean loss of the batch from
- * that of all leaves, along the tree.
+ * The loss of each leaf of the run, into a table in device memory, and now->hold unless their sum
+ * is finite (now NULL: nobody asks); the mean loss of the batch from that of all leaves, along the
+ * tree.
  */
 void nn_train_output_losses(const struct nn_train_output *output, const struct nn_cut *cut,
-			    double *losses, size_t step);
+			    double *losses, size_t step, struct nn_now *now);
 double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut,
 			    const double *losses, size_t step);
 /*
- * Add right answers, their number, and squared errors in units of the data (enum in device.h), of n
- * rows: `at` of those that just went through, the first of which is row `row` of the batch. counts:
- * device memory.
+ * Add right answers, their number, and squared errors in units of the data (enum in device.h), of
+ * the leaves of those that just went through, the first of which is row `row` of the batch. counts:
+ * device memory, a leaf's `step` doubles after those of the one before.
  */
 void nn_train_output_count(const struct nn_train_output *output, struct nn_graph *graph, size_t row,
-			   size_t at, size_t n, double *counts);
+			   const struct nn_span *span, double *counts, size_t step);
 
 #endif

@@ -109,21 +109,6 @@ void nn_step_join(struct nn_step *s)
 	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
 }
 
-/* What the first output says of the rows of a span, leaf by leaf. */
-static void count(struct nn_step *s, const struct nn_cut_span *at)
-{
-	const size_t *leaf = s->cut->leaf;
-	size_t end = at->row + at->span.rows, first = at->node << at->level;
-
-	for (size_t i = first; i < first + ((size_t)1 << at->level); i++) {
-		size_t from = leaf[i] > at->row ? leaf[i] : at->row,
-		       to = leaf[i + 1] < end ? leaf[i + 1] : end;
-
-		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from,
-				      nn_step_figures(s, i) + s->n_outputs);
-	}
-}
-
 static int fill_inputs(struct nn_step *s, const struct nn_cut_span *at, struct nn_error *err)
 {
 	const struct nn_step_options *o = &s->options;
@@ -203,7 +188,9 @@ int nn_step_ask_forward(struct nn_step *s, const struct nn_cut_span *at, bool fo
 	result->input_s += filled - start;
 	nn_graph_forward(s->graph, &span);
 	if (s->options.count && s->n_outputs > 0)
-		count(s, at);
+		nn_train_output_count(&s->outputs[0], s->graph, at->row, &span,
+				      nn_step_figures(s, at->node << at->level) + s->n_outputs,
+				      nn_step_n_figures(s));
 	for (int k = 0; k < s->n_outputs; k++)
 		nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows, s->options.pool,
 				     found ? (double *)s->found.there + k : NULL);

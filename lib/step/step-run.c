@@ -43,22 +43,25 @@ void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 	clear_sums(s);
 }
 
-/* Of the run's leaves; forward has left what they are summed from. */
-static void ask_losses(struct nn_step *s)
+/*
+ * Of the run's leaves, all of them where now is given, which keeps updates from happening where a
+ * loss is not finite; forward has left what they are summed from.
+ */
+static void ask_losses(struct nn_step *s, struct nn_now *now)
 {
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_losses(&s->outputs[i], s->cut, nn_step_figures(s, 0) + i,
-				       nn_step_n_figures(s));
+				       nn_step_n_figures(s), now);
 }
 
 /* Losses and counts of the run's leaves; for other ranks statistics of its groups. */
-static void ask_figures(struct nn_step *s)
+static void ask_figures(struct nn_step *s, struct nn_now *now)
 {
 	const struct nn_cut *cut = s->cut;
 	size_t bytes = nn_step_n_figures(s) * sizeof(double), from, to;
 
 	nn_graph_sum_tables(s->graph, cut->run.from, cut->run.to);
-	ask_losses(s);
+	ask_losses(s, now);
 	nn_mirror_fetch(&s->figures, s->queue, cut->run.from * bytes,
 			(cut->run.to - cut->run.from) * bytes);
 	if (!s->statistics.there)
@@ -82,7 +85,7 @@ int nn_step_measure(struct nn_step *s, struct nn_step_result *result, struct nn_
 	double start = nn_now_s();
 	int status;
 
-	ask_figures(s);
+	ask_figures(s, NULL);
 	status = wait_figures(s, err);
 	result->compute_s += nn_now_s() - start;
 	return status;
@@ -266,7 +269,7 @@ static int update_behind(struct nn_step *s, const struct nn_batch *batch, uint64
 	if (!result->finite)
 		result->nonfinite_line = nn_graph_first_nonfinite(s->graph, batch->n);
 	else
-		ask_losses(s);
+		ask_losses(s, NULL);
 	if (!result->finite || !nn_step_finish(s, result))
 		return 0;
 	nn_optimizer_begin(s->optimizer, number, lr);
@@ -290,10 +293,7 @@ static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
 		if (nn_step_backward(s, i, result, err) < 0)
 			return -1;
 	}
-	ask_figures(s);
-	for (int i = 0; i < s->n_outputs; i++)
-		s->options.device->hold(s->queue, nn_step_figures(s, 0) + i, nn_step_n_figures(s),
-					s->cut->n_leaves, nn_graph_now_there(s->graph, 0));
+	ask_figures(s, nn_graph_now_there(s->graph, 0));
 	return nn_optimizer_update(s->optimizer, norm, err);
 }
 

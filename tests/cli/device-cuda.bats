@@ -122,3 +122,24 @@ setup() {
   eval "${line%%  #*} -q -o fits.st"
   [ -s fits.st ]
 }
+
+@test "cuda: a recorded step asks for the same few kernels however many leaves a batch has, and makes the CPU's model" {
+  printf '%s\n' 'input 1x8x8' flatten 'dense 32' relu 'dense ?' >net.nn
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 257 >digits.csv
+  # step NODES TRAINING...: what the last recorded step was made of
+  step() {
+    for device in cpu cuda; do
+      NN_CUDA_NODES=$1 NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs nn-train -q -m net.nn --target=digit --loss=cross-entropy --epochs=2 \
+        -t 1 --device=$device -o $device.st "${@:2}" digits.csv
+    done
+    cmp cpu.st cuda.st
+  }
+  step one -b 16
+  step eight -b 128
+  diff one eight
+  [ "$(wc -l <eight)" -le 13 ]
+  step many -b 128 --leaves=64
+  [ "$(grep -c sum_losses many)" = 4 ]
+  [ "$(grep -c count many)" = 4 ]
+  [ "$(grep -c hold many)" = 1 ]
+}

@@ -95,9 +95,22 @@ bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 	return (drawn >> 16) % 3 == 0;
 }
 
+static void sum_losses(const struct nn_losses_call *call)
+{
+	(call->device->dtype == NN_F64 ? nn_cuda_sum_losses_f64 : nn_cuda_sum_losses_f32)(call);
+}
+
+static void count_leaves(const struct nn_device *device, const struct nn_count_call *call,
+			 const size_t *leaf, size_t n, size_t step)
+{
+	(device->dtype == NN_F64 ? nn_cuda_count_leaves_f64
+				 : nn_cuda_count_leaves_f32)(call, leaf, n, step);
+}
+
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
 {
 	static struct nn_device devices[2], near[2]; /* of f32, of f64 */
+	static struct nn_remote remote;
 	const struct nn_device *cpu = nn_device_open("cpu", dtype, err);
 	struct nn_device *device = &(number == NN_CUDA_NEAR ? near : devices)[dtype == NN_F64];
 
@@ -107,7 +120,10 @@ static const struct nn_device *open_device(int number, enum nn_dtype dtype, stru
 		nn_fail(err, NN_ENODEV, "the device of the tests is one, of f32 and f64");
 		return NULL;
 	}
-	nn_cuda_device(device, cpu, number == NN_CUDA_NEAR ? NULL : &nn_apart_remote);
+	remote = nn_apart_remote;
+	remote.sum_losses = sum_losses;
+	remote.count_leaves = count_leaves;
+	nn_cuda_device(device, cpu, number == NN_CUDA_NEAR ? NULL : &remote);
 	return device;
 }
 

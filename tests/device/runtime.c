@@ -4,7 +4,8 @@
  *
  * NN_CUDA_FAULT=N: the Nth call fails; N:lost: and all after it, as of a device that fell off the
  * bus; N:busy: as of one that another process has to itself. NN_CUDA_CALLS=FILE: how many calls
- * there were; NN_CUDA_DRIVER=no: there is none. CUDA_VISIBLE_DEVICES: 0 and unset are the one
+ * there were; NN_CUDA_NODES=FILE: the kernels, copies and clearings of the graph launched last, a
+ * line each; NN_CUDA_DRIVER=no: there is none. CUDA_VISIBLE_DEVICES: 0 and unset are the one
  * device. NN_CUDA_ROOM=BYTES: of its memory; NN_CUDA_TAKEN=BYTES: of that others take as soon as
  * someone has asked how much there is.
  */
@@ -332,10 +333,23 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
 	return cudaSuccess;
 }
 
+static void tell_nodes(const struct work *w)
+{
+	const char *name = getenv("NN_CUDA_NODES");
+	FILE *file = name ? fopen(name, "w") : NULL;
+
+	for (; file && w; w = w->next)
+		fprintf(file, "%s\n",
+			w->kernel ? w->kernel->name : w->call ? "call" : w->from ? "copy" : "clear");
+	if (file)
+		fclose(file);
+}
+
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
 	(void)stream;
 	CALL(cudaErrorLaunchFailure);
+	tell_nodes(exec->next);
 	for (const struct work *w = exec->next; w; w = w->next)
 		run(w);
 	return cudaSuccess;

@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 
+struct nn_losses_call;
 struct nn_remote;
 
 struct nn_cuda_kernel {
@@ -45,5 +46,13 @@ static inline void nn_cuda_device(struct nn_device *device, const struct nn_devi
 {
 	(cpu->dtype == NN_F64 ? nn_cuda_device_f64 : nn_cuda_device_f32)(device, cpu, remote);
 }
+
+/* nn_remote's, of the device's type. */
+void nn_cuda_sum_losses_f32(const struct nn_losses_call *call);
+void nn_cuda_sum_losses_f64(const struct nn_losses_call *call);
+void nn_cuda_count_leaves_f32(const struct nn_count_call *call, const size_t *leaf, size_t n,
+			      size_t step);
+void nn_cuda_count_leaves_f64(const struct nn_count_call *call, const size_t *leaf, size_t n,
+			      size_t step);
 
 #endif

@@ -28,15 +28,36 @@ static void loss(const struct nn_loss_call *call)
 		NN_ASK(call->queue, loss, a);
 }
 
+/* Leaves from `at` on, as many as a launch has. */
+static struct nn_bounds some_leaves(const size_t *leaf, size_t n, size_t at)
+{
+	struct nn_bounds b = { .n = n - at < NN_BOUNDS ? n - at : NN_BOUNDS, .unit = 1 };
+
+	memcpy(b.at, leaf + at, (b.n + 1) * sizeof *leaf);
+	return b;
+}
+
+void NN_CUDA(count_leaves)(const struct nn_count_call *call, const size_t *leaf, size_t n,
+			   size_t step)
+{
+	for (size_t at = 0; at < n; at += NN_BOUNDS) {
+		NN_ARGS(struct nn_count_args, a);
+
+		a.call = *call;
+		a.call.queue = NULL;
+		a.call.counts += at * step;
+		a.leaf = some_leaves(leaf, n, at);
+		a.leaf.unit = call->positions * (call->classes ? 1 : call->columns);
+		a.step = step;
+		nn_cuda_launch(call->queue, &NN_SIMT(count), a.leaf.n, &a);
+	}
+}
+
 static void count(const struct nn_count_call *call)
 {
-	NN_ARGS(struct nn_count_args, a);
+	const size_t rows[2] = { 0, call->rows };
 
-	a.call = *call;
-	a.call.queue = NULL;
-	a.n = call->rows * call->positions * (call->classes ? 1 : call->columns);
-	if (a.n > 0)
-		nn_cuda_launch(call->queue, &NN_SIMT(count), 1, &a);
+	NN_CUDA(count_leaves)(call, rows, call->rows > 0, 0);
 }
 
 static void direction(const struct nn_update *update, void *to)
@@ -141,6 +162,36 @@ static void hold(struct nn_queue *queue, const double *losses, size_t step, size
 	a.leaves = n;
 	a.now = now;
 	NN_ASK(queue, hold, a);
+}
+
+static bool are_short(const size_t *leaf, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (leaf[i + 1] - leaf[i] > NN_BLOCK)
+			return false;
+	return true;
+}
+
+void NN_CUDA(sum_losses)(const struct nn_losses_call *call)
+{
+	const real *loss = call->row_loss;
+	const bool whole = are_short(call->leaf, call->n);
+
+	for (size_t i = 0; !whole && i < call->n; i++)
+		sum(call->queue, loss + call->leaf[i], call->leaf[i + 1] - call->leaf[i],
+		    call->losses + i * call->step);
+	for (size_t at = 0; whole && at < call->n; at += NN_BOUNDS) {
+		NN_ARGS(struct nn_losses_args, a);
+
+		a.row_loss = loss;
+		a.leaf = some_leaves(call->leaf, call->n, at);
+		a.losses = call->losses + at * call->step;
+		a.step = call->step;
+		a.now = call->n <= NN_BOUNDS ? call->now : NULL;
+		nn_cuda_launch(call->queue, &NN_SIMT(sum_losses), 1, &a);
+	}
+	if (call->now && (!whole || call->n > NN_BOUNDS))
+		hold(call->queue, call->losses, call->step, call->n, call->now);
 }
 
 void NN_CUDA(functions)(struct nn_device *device)

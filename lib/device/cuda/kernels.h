@@ -60,11 +60,13 @@ struct nn_weights_args {
  */
 /* Leaves that a tile adds itself: their subtrees lie in registers. */
 #define NN_TILE_LEAVES (sizeof(real) == 4 ? 16 : 8)
+#define NN_TILE_LEVELS (sizeof(real) == 4 ? 5 : 4) /* of their tree */
 struct nn_tile_args {
 	struct nn_product_args p; /* p.c: channels */
 	size_t m, n, depth;
 	bool first, apart;
 	real *dw, *rest;
+	real *bias; /* few_rows: its gradient, or NULL */
 	size_t size;
 	struct nn_bounds leaf;
 };
@@ -188,9 +190,11 @@ struct nn_loss_args {
 	real *row_loss, *dlogits;
 };
 
+/* A block of threads for each leaf; its unit: positions of classes, or numbers, of a row. */
 struct nn_count_args {
-	size_t n;
 	struct nn_count_call call;
+	struct nn_bounds leaf;
+	size_t step; /* from the counts of a leaf to those of the next */
 };
 
 /* ---- windows ---- */
@@ -298,6 +302,15 @@ struct nn_sum_args {
 	bool squares;
 	real *partial;
 	double *result;
+};
+
+/* Sums of at most NN_SUM_BLOCK rows of each of a block's leaves; now: as hold, NULL: not. */
+struct nn_losses_args {
+	const real *row_loss;
+	struct nn_bounds leaf;
+	double *losses;
+	size_t step;
+	struct nn_now *now;
 };
 
 struct nn_clip_args {

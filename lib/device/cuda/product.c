@@ -197,6 +197,8 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 	a.x = call->x[0];
 	a.dy = d;
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
+	if (!p->plain && NN_CUDA(few_gradients)(call, p->bias, &a))
+		return;
 	if (p->plain)
 		NN_CUDA(plain_weights)(call, 0, &a, work);
 	else

@@ -28,6 +28,11 @@ void NN_CUDA(weight_gradient)(const struct nn_call *call, int param, struct nn_w
 			      char **room);
 void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
 			    char **room);
+/*
+ * Those of a dense layer and its bias (bias: it has one) in one launch, where rows are few and
+ * weights not many; false: they have to be asked for apart.
+ */
+bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a);
 size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves);
 
 /* What the input gradient of a convolution reads: its bytes, and to make it of w. */

@@ -250,7 +250,7 @@ NN_INLINE unsigned lookers(const struct nn_count_call *c)
 
 /* The first of the largest among each looker's logits; a NaN is larger than nothing. */
 NN_INLINE void look(const struct nn_count_args *a, struct nn_spot p, struct counts *s, char *r,
-		    size_t at)
+		    size_t at, size_t end)
 {
 	const struct nn_count_call *c = &a->call;
 	const unsigned n = lookers(c), lane = p.thread % n;
@@ -259,7 +259,7 @@ NN_INLINE void look(const struct nn_count_args *a, struct nn_spot p, struct coun
 	real most = -(real)__builtin_inff();
 	size_t best = 0;
 	(void)r;
-	if (!c->classes || i >= a->n || c->classes[i] < 0)
+	if (!c->classes || i >= end || c->classes[i] < 0)
 		return;
 	if (lane == 0)
 		most = x[0];
@@ -287,7 +287,7 @@ NN_INLINE size_t largest(const struct counts *s, unsigned from, unsigned n)
 
 /* What item at + thread adds: a position of classes, or a number. */
 NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct counts *s, char *r,
-		     size_t at)
+		     size_t at, size_t end)
 {
 	const struct nn_count_call *c = &a->call;
 	const real *x = (const real *)c->logits, *y = (const real *)c->numbers,
@@ -296,7 +296,7 @@ NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct cou
 	size_t i = at + p.thread, q = c->classes ? i : i / c->columns;
 	double weight;
 	(void)r;
-	if (i >= a->n || p.thread >= NN_COUNT_THREADS / n)
+	if (i >= end || p.thread >= NN_COUNT_THREADS / n)
 		return;
 	weight = weights ? (double)weights[q / c->positions] : 1;
 	if (c->classes) {
@@ -313,10 +313,10 @@ NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct cou
 
 /* In the order of rows. */
 NN_INLINE void add_up(const struct nn_count_args *a, struct nn_spot p, struct counts *s, char *r,
-		      size_t at)
+		      size_t at, size_t end)
 {
-	size_t most = NN_COUNT_THREADS / lookers(&a->call), n = a->n - at < most ? a->n - at : most;
-	double *counts = a->call.counts;
+	size_t most = NN_COUNT_THREADS / lookers(&a->call), n = end - at < most ? end - at : most;
+	double *counts = a->call.counts + p.block * a->step;
 	int which = a->call.classes ? NN_COUNT_HITS : NN_COUNT_SQUARES;
 	double value = counts[which], all = counts[NN_COUNT_ALL];
 	(void)r;
@@ -332,9 +332,11 @@ NN_INLINE void add_up(const struct nn_count_args *a, struct nn_spot p, struct co
 
 NN_SCRIPT(count, struct nn_count_args, struct counts, char, NN_COUNT_THREADS)
 {
-	for (size_t at = 0; at < a->n; at += NN_COUNT_THREADS / lookers(&a->call)) {
-		NN_PHASE(look, at);
-		NN_PHASE(weigh, at);
-		NN_PHASE(add_up, at);
+	size_t end = nn_bound_at(&a->leaf, p.block + 1);
+	for (size_t at = nn_bound_at(&a->leaf, p.block); at < end;
+	     at += NN_COUNT_THREADS / lookers(&a->call)) {
+		NN_PHASE(look, at, end);
+		NN_PHASE(weigh, at, end);
+		NN_PHASE(add_up, at, end);
 	}
 }

@@ -21,6 +21,25 @@ NN_INLINE struct pixel pixel_of(size_t q, long height, long width)
 	return p;
 }
 
+/* The pixel n after p: without dividing, for n that is not many lines. */
+NN_INLINE struct pixel pixel_after(struct pixel p, int n, int height, int width)
+{
+	for (p.w += n; p.w >= width; p.w -= width)
+		if (++p.h == height) {
+			p.h = 0;
+			p.row++;
+		}
+	return p;
+}
+
+/* Element `in` of pixel w of line h of an image: one product of 32 x 32 bits, the rest has 32. */
+NN_INLINE size_t place_of(uint32_t row, long height, int h, size_t line, int w, size_t pixel,
+			    size_t in)
+{
+	return (uint64_t)(row * (uint32_t)height + (uint32_t)h) * (uint32_t)line +
+	       ((uint32_t)w * (uint32_t)pixel + (uint32_t)in);
+}
+
 /* Where x has tap (kh, kw) of output pixel p, channels from `in` on; NULL: outside. */
 NN_INLINE const real *x_at(const struct nn_conv *c, const real *x, struct pixel p, int kh, int kw,
 			   size_t in)
@@ -29,8 +48,7 @@ NN_INLINE const real *x_at(const struct nn_conv *c, const real *x, struct pixel 
 	    w = p.w * (int)c->w.stride + kw * (int)c->w.dilation - (int)c->w.pad;
 	if (h < 0 || h >= c->h.in || w < 0 || w >= c->w.in)
 		return NULL;
-	return x + ((size_t)p.row * (size_t)c->h.in + (size_t)h) * c->x_row +
-	       (size_t)w * c->x_pixel + in;
+	return x + place_of(p.row, c->h.in, h, c->x_row, w, c->x_pixel, in);
 }
 
 /* Where dy has the output pixel that reads input pixel p by tap (kh, kw); NULL: there is none. */
@@ -49,8 +67,7 @@ NN_INLINE const real *dy_at(const struct nn_conv *c, const real *dy, struct pixe
 	}
 	if (h >= c->h.out || w >= c->w.out)
 		return NULL;
-	return dy + ((size_t)p.row * (size_t)c->h.out + (size_t)h) * c->y_row +
-	       (size_t)w * c->y_pixel + out;
+	return dy + place_of(p.row, c->h.out, h, c->y_row, w, c->y_pixel, out);
 }
 
 #endif

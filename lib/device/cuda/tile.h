@@ -12,7 +12,6 @@
 
 #define NN_TILE_THREADS 256
 #define NN_ACROSS 16                               /* threads of a tile's row */
-#define NN_TILE_LEVELS (sizeof(real) == 4 ? 5 : 4) /* of the tree of NN_TILE_LEAVES leaves */
 
 enum tiled { TILED_FORWARD, TILED_INPUT, TILED_WEIGHTS };
 
@@ -194,18 +193,16 @@ NN_INLINE void NN_SIZED(clear)(const struct nn_tile_args *a, struct nn_spot p,
 	}
 }
 
-/* Element m's step of this tap (load j of the thread) of an image; NULL: it has no such step. */
+/* What this tap reads at a pixel of an image; NULL: it is outside. */
 NN_INLINE const real *NN_SIZED(image)(enum tiled what, const struct nn_tile_args *a,
-				      const struct NN_SIZED(sums) * r, unsigned j, struct tap t,
-				      size_t d)
+				      const struct NN_SIZED(sums) * r, struct pixel pixel,
+				      struct tap t)
 {
 	const struct nn_conv *c = &a->p.c;
 	size_t group = r->corner.group;
 	if (what == TILED_INPUT)
-		return dy_at(c, a->p.dy, r->pixel[j], t.kh, t.kw, group * c->cout + t.channel);
-	return x_at(c, a->p.x,
-		    what == TILED_FORWARD ? r->pixel[j] : pixel_of(d, c->h.out, c->w.out), t.kh,
-		    t.kw, group * c->cin + t.channel);
+		return dy_at(c, a->p.dy, pixel, t.kh, t.kw, group * c->cout + t.channel);
+	return x_at(c, a->p.x, pixel, t.kh, t.kw, group * c->cin + t.channel);
 }
 
 /* Step d of element m's, n's chain: of x and w; dy and w; x and dy. */
@@ -249,6 +246,9 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 	const unsigned to = turn % 2;
 	const bool together = what != TILED_WEIGHTS && is_together(what, &a->p.c, NN_DEPTH);
 	struct tap first = r->tap;
+	struct pixel pixel = { 0, 0, 0 }; /* weights: of the thread's step */
+	if (image && what == TILED_WEIGHTS)
+		pixel = pixel_of(d + p.thread / NN_TILE, a->p.c.h.out, a->p.c.w.out);
 	if (image && together)
 		first = tap_of(what, &a->p.c, d);
 	if (!image && r->whole && d + NN_DEPTH <= end) {
@@ -269,7 +269,8 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 					t.channel += k;
 				else if (what != TILED_WEIGHTS)
 					t = tap_of(what, &a->p.c, d + k);
-				x = NN_SIZED(image)(what, a, r, j, t, d + k);
+				x = NN_SIZED(image)(what, a, r,
+						    what == TILED_WEIGHTS ? pixel : r->pixel[j], t);
 			} else {
 				x = NN_SIZED(factor_a)(what, a, c.m + m, d + k);
 			}
@@ -281,6 +282,9 @@ NN_INLINE void NN_SIZED(load)(const struct nn_tile_args *a, struct nn_spot p,
 			if (x)
 				NN_COPY(&s->a[to][k][m], x);
 		}
+		if (image && what == TILED_WEIGHTS)
+			pixel = pixel_after(pixel, NN_TILE_THREADS / NN_TILE, (int)a->p.c.h.out,
+					    (int)a->p.c.w.out);
 		bool down = what == TILED_INPUT && !image;
 		k = down ? along : step;
 		m = down ? over : at;

@@ -7,6 +7,12 @@ static size_t parts_of(size_t n, size_t size)
 	return (n + size - 1) / size;
 }
 
+/* Lines of images so long that kernels do not count their elements with 32 bits. */
+static bool is_long(const struct nn_conv *c)
+{
+	return c->x_row > INT32_MAX || c->y_row > INT32_MAX;
+}
+
 /* In the largest tiles that pay; false: in none. */
 static bool ask_tiles(struct nn_queue *queue, const struct nn_cuda_kernel *const kernels[2],
 		      struct nn_tile_args *t, size_t leaves)
@@ -50,7 +56,7 @@ bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, 
 	bool image = input ? a->turned : !NN_CUDA(is_matrix)(c);
 	NN_ARGS(struct nn_tile_args, t);
 
-	if (a->depthwise)
+	if (a->depthwise || is_long(c))
 		return false;
 	t.p = *a;
 	t.n = input ? c->cin : c->cout;
@@ -95,7 +101,7 @@ bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_a
 	NN_ARGS(struct nn_tile_args, t);
 	bool image;
 
-	if (a->depthwise || (all && a->leaf.n > NN_TILE_LEAVES))
+	if (a->depthwise || is_long(c) || (all && a->leaf.n > NN_TILE_LEAVES))
 		return false;
 	t.p.c = *c;
 	t.p.x = a->x;

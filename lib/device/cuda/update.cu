@@ -183,6 +183,60 @@ NN_SCRIPT(sum_tree, struct nn_sum_args, struct tree_of_blocks, char, NN_SUM_THRE
 	NN_PHASE(put_result);
 }
 
+/* ---- losses ---- */
+
+/* 16 chains of each leaf's rows. */
+NN_INLINE void loss_chain(const struct nn_losses_args *a, struct nn_spot p, struct chains *s,
+			  char *r)
+{
+	size_t leaf = p.thread / NN_SUM_LANES, end;
+	real sum = 0;
+	(void)r;
+	if (leaf >= a->leaf.n)
+		return;
+	end = nn_bound_at(&a->leaf, leaf + 1);
+	for (size_t i = nn_bound_at(&a->leaf, leaf) + p.thread % NN_SUM_LANES; i < end;
+	     i += NN_SUM_LANES)
+		sum = v_add(sum, a->row_loss[i]);
+	s->value[p.thread] = sum;
+}
+
+/* Neighbours w apart: of chains, and of leaves where w is more than a leaf has. */
+NN_INLINE void loss_pairs(const struct nn_losses_args *a, struct nn_spot p, struct chains *s,
+			  char *r, unsigned w)
+{
+	(void)r;
+	if (p.thread % (2 * w) == 0 && (p.thread + w) / NN_SUM_LANES < a->leaf.n)
+		s->value[p.thread] = v_add(s->value[p.thread], s->value[p.thread + w]);
+}
+
+NN_INLINE void put_losses(const struct nn_losses_args *a, struct nn_spot p, struct chains *s,
+			  char *r)
+{
+	(void)r;
+	if (p.thread < a->leaf.n)
+		a->losses[p.thread * a->step] = (double)s->value[p.thread * NN_SUM_LANES];
+}
+
+NN_INLINE void hold_losses(const struct nn_losses_args *a, struct nn_spot p, struct chains *s,
+			   char *r)
+{
+	(void)r;
+	if (p.thread == 0 && a->now && !(v_abs(s->value[0]) < (real)__builtin_inff()))
+		a->now->hold = 1;
+}
+
+NN_SCRIPT(sum_losses, struct nn_losses_args, struct chains, char, NN_SUM_THREADS)
+{
+	NN_PHASE(loss_chain);
+	for (unsigned w = 1; w < NN_SUM_LANES; w *= 2)
+		NN_PHASE(loss_pairs, w);
+	NN_PHASE(put_losses);
+	for (unsigned w = NN_SUM_LANES; w < NN_SUM_THREADS; w *= 2)
+		NN_PHASE(loss_pairs, w);
+	NN_PHASE(hold_losses);
+}
+
 /* ---- numbers of an update ---- */
 
 NN_MAP(clip, struct nn_clip_args)

@@ -45,6 +45,9 @@ NN_INLINE void load_few(const struct nn_tile_args *a, struct nn_spot p, struct f
 	const unsigned to = turn % 2, row = p.thread % NN_FEW_ROWS;
 	const size_t m = r->m + row, tap = image ? m / c->cin : 0;
 	const int kh = (int)(tap / (size_t)c->w.n), kw = (int)(tap % (size_t)c->w.n);
+	struct pixel pixel = { 0, 0, 0 };
+	if (image)
+		pixel = pixel_of(d + p.thread / NN_FEW_ROWS, c->h.out, c->w.out);
 	NN_AHEAD
 	for (unsigned k = p.thread / NN_FEW_ROWS; k < NN_FEW_DEPTH;
 	     k += NN_FEW_THREADS / NN_FEW_ROWS) {
@@ -52,9 +55,10 @@ NN_INLINE void load_few(const struct nn_tile_args *a, struct nn_spot p, struct f
 		if (d + k >= end || m >= a->m)
 			continue;
 		if (image) {
-			x = x_at(c, a->p.x, pixel_of(d + k, c->h.out, c->w.out), kh, kw,
-				 r->group * c->cin + m - tap * c->cin);
+			x = x_at(c, a->p.x, pixel, kh, kw, r->group * c->cin + m - tap * c->cin);
 			s->there[to][row][k] = x != NULL;
+			pixel = pixel_after(pixel, NN_FEW_THREADS / NN_FEW_ROWS, (int)c->h.out,
+					    (int)c->w.out);
 		}
 		if (x)
 			NN_COPY(&s->x[to][row][k], x);
@@ -145,6 +149,122 @@ NN_INLINE void put_few(const struct nn_tile_args *a, struct nn_spot p, struct fe
 
 NN_FEW(few_weights, false)
 NN_FEW(few_image_weights, true)
+
+/* ---- all leaves of few rows, with the bias ---- */
+
+/* Where a block begins; the place of the thread's sum, NULL: it has none. */
+struct few_rows {
+	size_t m, n, leaf;
+	real *to, sum, stack[NN_TILE_LEVELS]; /* finished subtrees of leaves, by level */
+};
+
+/* Behind the last in-channel comes the bias, whose input is 1. */
+NN_INLINE void load_few_rows(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
+			     struct few_rows *r, size_t d, size_t end, unsigned turn)
+{
+	const struct nn_conv *c = &a->p.c;
+	const unsigned to = turn % 2, row = p.thread % NN_FEW_ROWS;
+	const size_t m = r->m + row;
+	const real *x = a->p.x + d * c->x_row + m;
+	NN_AHEAD
+	for (unsigned k = p.thread / NN_FEW_ROWS; k < NN_FEW_DEPTH;
+	     k += NN_FEW_THREADS / NN_FEW_ROWS) {
+		if (d + k >= end || m > a->m)
+			continue;
+		if (m < a->m)
+			NN_COPY(&s->x[to][row][k], x + k * c->x_row);
+		else
+			s->x[to][row][k] = 1;
+	}
+	if (r->n < c->cout)
+		load_channels(a->p.dy + r->n, c->y_row, c->cout - r->n, NN_FEW_CHANNELS, d, end,
+			      p.thread, s->dy[to][0]);
+}
+
+NN_INLINE void begin_few_rows(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
+			      struct few_rows *r, size_t end)
+{
+	const struct nn_conv *c = &a->p.c;
+	const size_t across = (a->n + NN_FEW_CHANNELS - 1) / NN_FEW_CHANNELS;
+	size_t m, n;
+	r->m = p.block / across * NN_FEW_ROWS;
+	r->n = p.block % across * NN_FEW_CHANNELS;
+	m = r->m + p.thread / NN_FEW_CHANNELS;
+	n = r->n + p.thread % NN_FEW_CHANNELS;
+	r->leaf = 0;
+	r->sum = 0;
+	r->to = NULL;
+	if (m < a->m && n < a->n) {
+		const struct column column = column_of(a->dw, 0, n, c->cout, a->m);
+		r->to = (real *)column.w + m * column.step;
+	} else if (m == a->m && n < c->cout && a->bias) {
+		r->to = a->bias + n;
+	}
+	load_few_rows(a, p, s, r, 0, end, 0);
+	NN_COPIED();
+}
+
+/* A leaf is finished: it is added to the subtrees that it completes. */
+NN_INLINE void close_few_rows(const struct nn_tile_args *a, struct few_rows *r)
+{
+	bool adds = true;
+	NN_UNROLL
+	for (int level = 0; level < NN_TILE_LEVELS; level++) {
+		if (adds && r->leaf >> level & 1) {
+			r->sum = v_add(r->stack[level], r->sum);
+		} else if (adds) {
+			r->stack[level] = r->sum;
+			adds = false;
+		}
+	}
+	if (++r->leaf < a->leaf.n)
+		r->sum = 0;
+}
+
+NN_INLINE void add_few_rows(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
+			    struct few_rows *r, size_t d, size_t end, unsigned turn)
+{
+	const unsigned channel = p.thread % NN_FEW_CHANNELS;
+	const real *x = s->x[turn % 2][p.thread / NN_FEW_CHANNELS];
+	const size_t n = end - d < NN_FEW_DEPTH ? end - d : NN_FEW_DEPTH;
+	unsigned k = 0;
+	if (d + NN_FEW_DEPTH < end)
+		load_few_rows(a, p, s, r, d + NN_FEW_DEPTH, end, turn + 1);
+	while (r->to && r->leaf < a->leaf.n) {
+		const size_t left = nn_bound_at(&a->leaf, r->leaf + 1) - d;
+		const unsigned stop = (unsigned)(left < n ? left : n);
+		NN_AHEAD
+		for (; k < stop; k++) /* padding beyond the last channel stays 0 */
+			if (r->n + channel < a->p.c.cout)
+				r->sum = r_fma(x[k], s->dy[turn % 2][k][channel], r->sum);
+		if (left > n)
+			break;
+		close_few_rows(a, r);
+		if (left == n && d + n < end)
+			break;
+	}
+	NN_COPIED();
+}
+
+NN_INLINE void put_few_rows(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
+			    struct few_rows *r)
+{
+	(void)a;
+	(void)p;
+	(void)s;
+	if (r->to)
+		*r->to = r->sum;
+}
+
+NN_SCRIPT(few_rows, struct nn_tile_args, struct few, struct few_rows, NN_FEW_THREADS)
+{
+	const size_t end = nn_bound_at(&a->leaf, a->leaf.n);
+	unsigned turn = 0;
+	NN_PHASE(begin_few_rows, end);
+	for (size_t d = 0; d < end; d += NN_FEW_DEPTH, turn++)
+		NN_PHASE(add_few_rows, d, end, turn);
+	NN_PHASE(put_few_rows);
+}
 
 /* ---- biases ---- */
 
