@@ -130,6 +130,7 @@ PYTHON
 }
 
 @test "precision: a training in bf16, f16 and int8 rounds what it writes and nothing before" {
+  export NN_DEVICE=cpu     # on cuda bf16 and f16 are arithmetic, too
   for type in bf16 f16 int8; do
     for threads in 1 2; do
       nn-train -q "${net[@]}" --epochs=8 --precision=$type -t $threads -o trained.st train.csv
@@ -193,6 +194,7 @@ PYTHON
 }
 
 @test "precision: a training whose weights f16 cannot hold goes on from its state to bf16" {
+  export NN_DEVICE=cpu     # on cuda bf16 and f16 are arithmetic, too
   cp f32.st big.st
   poke big.st '\x00\xb8\x88\x47'
   start=(-q -m big.st --target=digit --loss=cross-entropy --lr=1e-6 --epochs=1 train.csv -o late.st)
@@ -205,6 +207,7 @@ PYTHON
 }
 
 @test "precision: a type that means nothing to a tool is told" {
+  export NN_DEVICE=cpu     # on cuda bf16 and f16 are arithmetic, too
   for type in bf16 f16 int8; do
     rest="--precision=$type: is a type of model files, which nn-train writes; computation is in f32 or f64"
     told 2 "nn-predict: $rest" nn-predict --precision=$type f32.st digits.csv

@@ -28,7 +28,7 @@ wrong() {
   for products in precision=tf32 reproducible=no; do
     wrong "--$products: a served row's answer must not depend on the rows beside it" --dry-run --$products words.st
   done
-  wrong '--precision=bf16: is a type of model files' --dry-run --precision=bf16 words.st
+  wrong '--precision=bf16: is a type of model files' --dry-run --device=cpu --precision=bf16 words.st
   wrong '"a b" is not a name' --dry-run 'a b=words.st'
   wrong 'a=: no path' --dry-run a=
   for listen in '[::1]:0' localhost:8080 unix:"${long#s}" '*:80'; do
