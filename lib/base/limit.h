@@ -24,6 +24,7 @@
 		 "arrays and objects inside each other in JSON")                                   \
 	NN_LIMIT(RATIO, "ratio", 1100, 1000000, "1100", "1000000", " times its size",              \
 		 "how many times its size a file decompresses to")                                 \
+	/* `xz -9` wants 65 MiB to be read; nothing that xz writes by itself wants more. */          \
 	NN_LIMIT(XZ_MEMORY, "xz-memory", 1 << 28, UINT64_C(1) << 32, "256M", "4G", NULL,           \
 		 "bytes of memory that decompressing xz takes")                                    \
 	NN_LIMIT(SIDE, "side", 16384, 65500, "16384", "65500", " pixels",                          \

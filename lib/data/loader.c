@@ -9,10 +9,11 @@
 int nn_loader_init(struct nn_loader *l, const struct nn_loader_options *options,
 		   struct nn_error *err)
 {
+	/* of a ring those of a batch */
+	size_t ordered = options->ring ? options->batch : options->window ? options->n : 0;
+
 	*l = (struct nn_loader){ .options = *options };
-	if (options->ring && !(l->order = nn_alloc(options->batch, sizeof *l->order, err)))
-		return -1;
-	if (options->window && !options->ring && !(l->order = nn_alloc(options->n, sizeof *l->order, err)))
+	if (ordered > 0 && !(l->order = nn_alloc(ordered, sizeof *l->order, err)))
 		return -1;
 	if (options->source.ops->lengths &&
 	    !(l->lengths = nn_alloc(options->batch, sizeof *l->lengths, err)))

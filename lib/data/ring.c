@@ -62,35 +62,22 @@ static const char *at(const struct column *c, uint64_t row)
 	return c->values + row * c->bytes;
 }
 
-#define LAST(name, T) \
-	static void name(const T *from, size_t channels, size_t positions, T *to) \
-	{ \
-		for (size_t c = 0; c < channels; c++) \
-			for (size_t p = 0; p < positions; p++) \
-				to[p * channels + c] = from[c * positions + p]; \
-	}
-LAST(last_f32, float)
-LAST(last_f64, double)
-
+/* As they are: the coding was done when they came in. */
 static int fill_input(const void *data, size_t input, const uint64_t *rows, size_t n,
 		      bool channels_last, void *values, struct nn_error *err)
 {
 	const struct nn_ring *r = data;
-	const struct nn_input_code *code = &dataset_of(r)->coding->inputs[input];
-	const struct column *c = &r->inputs[input];
-	char *to = values;
+	const struct nn_dataset *ds = dataset_of(r);
+	const struct nn_input_code *code = &ds->coding->inputs[input],
+				   done = { .size = code->size,
+					    .channels = code->channels,
+					    .positions = code->positions };
+	const struct nn_row_block block = { .data = r->inputs[input].values,
+					    .dtype = ds->dtype,
+					    .stride = code->size };
 
 	(void)err;
-	for (size_t i = 0; i < n; i++, to += c->bytes) {
-		const void *from = at(c, rows[i]);
-
-		if (!channels_last || code->channels <= 1)
-			memcpy(to, from, c->bytes);
-		else if (dataset_of(r)->dtype == NN_F64)
-			last_f64(from, code->channels, code->positions, (void *)to);
-		else
-			last_f32(from, code->channels, code->positions, (void *)to);
-	}
+	nn_fill_input(&done, ds->dtype, &block, rows, n, channels_last, values);
 	return 0;
 }
 

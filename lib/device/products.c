@@ -4,13 +4,16 @@
 
 #include "device/products.h"
 
-/* What stands behind a device's name: of the CPU, of modules. */
-static const char *const behind[NN_N_PRODUCTS][2] = { [NN_PRODUCTS_OWN] = { "", "" },
-						      [NN_PRODUCTS_ANY_ORDER] = { "+openblas",
-										  "+cublas" },
-						      [NN_PRODUCTS_TF32] = { "+tf32", "+tf32" },
-						      [NN_PRODUCTS_BF16] = { "", "+bf16" },
-						      [NN_PRODUCTS_F16] = { "", "+f16" } };
+/* What stands behind a device's name, of the CPU, of modules; the option that asks for it. */
+static const struct {
+	const char *cpu, *module, *option;
+} products[NN_N_PRODUCTS] = {
+	[NN_PRODUCTS_OWN] = { "", "", NULL },
+	[NN_PRODUCTS_ANY_ORDER] = { "+openblas", "+cublas", "--reproducible=no" },
+	[NN_PRODUCTS_TF32] = { "+tf32", "+tf32", "--precision=tf32" },
+	[NN_PRODUCTS_BF16] = { "", "+bf16", "--precision=bf16" },
+	[NN_PRODUCTS_F16] = { "", "+f16", "--precision=f16" },
+};
 
 enum nn_products nn_products_asked(const struct nn_std_options *std)
 {
@@ -32,16 +35,7 @@ int nn_products_check(const struct nn_std_options *std, struct nn_error *err)
 
 const char *nn_products_option(const struct nn_std_options *std)
 {
-	switch (nn_products_asked(std)) {
-	case NN_PRODUCTS_TF32:
-		return "--precision=tf32";
-	case NN_PRODUCTS_BF16:
-		return "--precision=bf16";
-	case NN_PRODUCTS_F16:
-		return "--precision=f16";
-	default:
-		return "--reproducible=no";
-	}
+	return products[nn_products_asked(std)].option;
 }
 
 const char *nn_products_library(const char *device)
@@ -51,28 +45,30 @@ const char *nn_products_library(const char *device)
 	return strncmp(device, "cpu", 3) == 0 ? "openblas" : "cublas";
 }
 
-const char *nn_products_rounded(enum nn_products products)
+const char *nn_products_rounded(enum nn_products which)
 {
-	return products >= NN_PRODUCTS_TF32 && products < NN_N_PRODUCTS ? behind[products][1] + 1
-									: NULL;
+	return which >= NN_PRODUCTS_TF32 && which < NN_N_PRODUCTS ? products[which].module + 1
+								  : NULL;
 }
 
 const char *nn_products_device(char buffer[NN_PRODUCTS_NAME], const char *name,
-			       enum nn_products products)
+			       enum nn_products which)
 {
 	bool module = strncmp(name, "cpu", 3) != 0;
 
 	snprintf(buffer, NN_PRODUCTS_NAME, "%s%s", name,
-		 strchr(name, '+') ? "" : behind[products][module]);
+		 strchr(name, '+') ? ""
+		 : module	    ? products[which].module
+				    : products[which].cpu);
 	return buffer;
 }
 
 enum nn_products nn_products_named(const char *device)
 {
 	const char *suffix = device + strcspn(device, "+");
-	int products = 0;
+	int which = 0;
 
-	while (products < NN_N_PRODUCTS && strcmp(suffix, behind[products][1]) != 0)
-		products++;
-	return (enum nn_products)products;
+	while (which < NN_N_PRODUCTS && strcmp(suffix, products[which].module) != 0)
+		which++;
+	return (enum nn_products)which;
 }

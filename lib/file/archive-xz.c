@@ -10,8 +10,6 @@
 #include "base/module.h"
 #include "file/archive.h"
 
-/* `xz -9` wants 65 MiB to be read; nothing that xz writes by itself wants more. */
-
 struct xz {
 	struct nn_archive_source source;
 	lzma_stream z;

@@ -263,10 +263,12 @@ static int messages_update(struct nn_worker *w, const struct nn_strategy_update 
 {
 	struct nn_buckets *buckets = w->team->messages->buckets;
 	struct nn_optimizer *o = nn_step_optimizer(w->step);
-	bool whole = (norm |= nn_optimizer_scales(o)) || nn_optimizer_wants_norm(o) || nn_optimizer_has_direction(o) ||
-		     nn_step_parts(w->step)->part_rows > 0;
 	double start = nn_now_s(), sent = result->comm_s;
+	bool whole;
 
+	norm |= nn_optimizer_scales(o);
+	whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_has_direction(o) ||
+		nn_step_parts(w->step)->part_rows > 0;
 	nn_optimizer_begin(o, u->number, u->lr);
 	if (!whole && expect_weights(w, err) < 0)
 		return -1;

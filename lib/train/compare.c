@@ -26,8 +26,7 @@ static bool is_own(const char *name)
 {
 	static const char *const names[] = {
 		"threads",    "micro-batch",  "memory", "recompute", "offload", "log",     "plot", "tensorboard",
-		"checkpoint", "spool",        "output", "verbose",   "quiet",   "config",
-		"limit",
+		"checkpoint", "spool",        "output", "verbose",   "quiet",   "config",  "limit",
 		"timeout",    "max-restarts", "hosts",  "hostfile",  "explain", "model",
 	};
 

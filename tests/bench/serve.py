@@ -131,7 +131,8 @@ def triton(instances, wait):
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
     options = (f"--model-repository={home}/models --backend-directory={home}/backends --http-port={url.rsplit(':', 1)[1]} --http-address=127.0.0.1 "
                "--allow-grpc=false --allow-metrics=false --log-info=false --disable-auto-complete-config")
-    ready = f"import time, urllib.request as u\nwhile 1:\n try: u.urlopen('{url}/v2/health/ready'); break\n except OSError: time.sleep(0.1)\nprint('{url}')"
+    ready = ("import os, time, urllib.request as u\nserver = os.getppid()\nwhile os.getppid() == server:\n"
+             f" try: u.urlopen('{url}/v2/health/ready'); print('{url}'); break\n except OSError: time.sleep(0.1)")
     return ("sh", "-c", f'{sys.executable} -c "{ready}" & exec {os.environ["TRITON"]} {options} >/dev/null 2>&1')
 
 

@@ -8,6 +8,7 @@
 
 #include "apart-inside.h"
 #include "base/module.h"
+#include "device/cuda/leaves.h"
 #include "device/cuda/matmul.h"
 
 #define NN_CUDA_NEAR 9 /* its memory is the host's, and calls return when done: for table tests */
@@ -95,18 +96,6 @@ bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 	return (drawn >> 16) % 3 == 0;
 }
 
-static void sum_losses(const struct nn_losses_call *call)
-{
-	(call->device->dtype == NN_F64 ? nn_cuda_sum_losses_f64 : nn_cuda_sum_losses_f32)(call);
-}
-
-static void count_leaves(const struct nn_device *device, const struct nn_count_call *call,
-			 const size_t *leaf, size_t n, size_t step)
-{
-	(device->dtype == NN_F64 ? nn_cuda_count_leaves_f64
-				 : nn_cuda_count_leaves_f32)(call, leaf, n, step);
-}
-
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
 {
 	static struct nn_device devices[2], near[2]; /* of f32, of f64 */
@@ -121,8 +110,8 @@ static const struct nn_device *open_device(int number, enum nn_dtype dtype, stru
 		return NULL;
 	}
 	remote = nn_apart_remote;
-	remote.sum_losses = sum_losses;
-	remote.count_leaves = count_leaves;
+	remote.sum_losses = nn_cuda_sum_losses;
+	remote.count_leaves = nn_cuda_count_leaves;
 	nn_cuda_device(device, cpu, number == NN_CUDA_NEAR ? NULL : &remote);
 	return device;
 }

@@ -47,7 +47,7 @@ static inline void nn_cuda_device(struct nn_device *device, const struct nn_devi
 	(cpu->dtype == NN_F64 ? nn_cuda_device_f64 : nn_cuda_device_f32)(device, cpu, remote);
 }
 
-/* nn_remote's, of the device's type. */
+/* nn_remote's, of a type: device/cuda/leaves.h chooses. */
 void nn_cuda_sum_losses_f32(const struct nn_losses_call *call);
 void nn_cuda_sum_losses_f64(const struct nn_losses_call *call);
 void nn_cuda_count_leaves_f32(const struct nn_count_call *call, const size_t *leaf, size_t n,

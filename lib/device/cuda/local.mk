@@ -8,7 +8,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/functions.c \
 	lib/device/cuda/kernels.def \
 	lib/device/cuda/kernels.h \
-	lib/device/cuda/launch.h \
+	lib/device/cuda/launch.h lib/device/cuda/leaves.h \
 	lib/device/cuda/matmul.h \
 	lib/device/cuda/move.c \
 	lib/device/cuda/norm.c \

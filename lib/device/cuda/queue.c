@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "device/cuda/blas.h"
+#include "device/cuda/leaves.h"
 #include "device/queue.h"
 
 struct nn_cuda_queue {
@@ -319,20 +320,6 @@ static void forget(struct nn_recording *recording)
 	nn_free(recording);
 }
 
-/* ---- leaves ---- */
-
-static void sum_losses(const struct nn_losses_call *call)
-{
-	(call->device->dtype == NN_F64 ? nn_cuda_sum_losses_f64 : nn_cuda_sum_losses_f32)(call);
-}
-
-static void count_leaves(const struct nn_device *device, const struct nn_count_call *call,
-			 const size_t *leaf, size_t n, size_t step)
-{
-	(device->dtype == NN_F64 ? nn_cuda_count_leaves_f64
-				 : nn_cuda_count_leaves_f32)(call, leaf, n, step);
-}
-
 const struct nn_remote nn_cuda_remote = {
 	.room = room,
 	.open = queue_open,
@@ -352,6 +339,6 @@ const struct nn_remote nn_cuda_remote = {
 	.recorded = recorded,
 	.replay = replay,
 	.forget = forget,
-	.sum_losses = sum_losses,
-	.count_leaves = count_leaves,
+	.sum_losses = nn_cuda_sum_losses,
+	.count_leaves = nn_cuda_count_leaves,
 };
