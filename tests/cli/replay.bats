@@ -73,6 +73,8 @@ refused() {
   # a stream shorter than the buffer is drawn from once
   head -n 101 "$data/a.csv" | replay --target=y --log=log -o short.st -
   grep '"event":"end"' log | grep -q '"reason":"stream","step":4,'
+  run -0 --separate-stderr nn-train -m 'dense 8, relu, dense ?' --replay=320 --batch=32 --lr=0.001 --target=y -o slow.st "$data/a.csv"
+  [[ $stderr == *'still falling when training ended: try --steps='*', with --valid=FILE to see'* ]]
 }
 
 # The writer sends the rest only when a step was made: who waits for the end of the stream never begins.

@@ -46,7 +46,9 @@ void nn_ending_note(const struct nn_train *t, const char *reason, uint64_t n, ui
 		snprintf(where, sizeof where, "in %" PRIu64 " of %" PRIu64 " folds ", n, folds);
 	nn_tell_note(&t->told, "%sthe loss was still falling when training ended: try %s%s", where,
 		     option,
-		     t->task.n_valid > 0 ? "" : ", with --valid=0.2 to see whether that helps");
+		     t->task.n_valid > 0 ? ""
+		     : t->ring		 ? ", with --valid=FILE to see whether that helps"
+					 : ", with --valid=0.2 to see whether that helps");
 }
 
 /* "step 118 (epoch 3 of 10)" */
