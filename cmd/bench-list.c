@@ -1,9 +1,11 @@
 /* The option list of nn-bench. */
 #include "bench/bench.h"
 #include "cmd/tool.h"
+#include "data/data.h"
 
 static const struct nn_opt_table tables[] = {
 	{ "Measuring", nn_bench_opts, NULL, NULL },
+	{ "Data", nn_data_opts, NULL, NULL },
 	{ "Standard", nn_std_opts, NULL, NULL },
 	{ NULL, NULL, NULL, NULL },
 };

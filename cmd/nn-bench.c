@@ -6,9 +6,12 @@
 int main(int argc, char **argv)
 {
 	struct nn_bench_options options = { 0 };
+	struct nn_data_options data = { 0 };
 	struct nn_std_options std = { 0 };
-	uint64_t given[2] = { 0 };
-	const struct nn_tool_values values[] = { { &options, &given[0] }, { &std, &given[1] } };
+	uint64_t given[3] = { 0 };
+	const struct nn_tool_values values[] = { { &options, &given[0] },
+						 { &data, &given[1] },
+						 { &std, &given[2] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = { 0 };
@@ -17,6 +20,7 @@ int main(int argc, char **argv)
 	struct nn_bench_setup setup = {
 		.list = &list,
 		.bench = &options,
+		.data = &data,
 		.std = &std,
 		.host = { nn_tool_log_warn, nn_tool_note, &log, &nn_tool_stop },
 	};

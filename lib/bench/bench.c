@@ -48,6 +48,19 @@ static int check_files(const struct nn_bench_setup *setup, int n, char **operand
 	return nn_files_check(setup->list, files, (size_t)n, err);
 }
 
+/* Of a table those that were given have to mean something to the verb. */
+static int check_options(const struct nn_bench_setup *setup, const struct nn_opt *options,
+			 const struct nn_bench_verb *verb, struct nn_error *err)
+{
+	for (const struct nn_opt *o = options; o->name; o++)
+		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 &&
+		    strcmp(o->name, "time") != 0 &&
+		    !nn_text_lists(verb->options, o->name, strlen(o->name)))
+			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
+				       verb->name);
+	return 0;
+}
+
 int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)
 {
 	const struct nn_bench_verb *verb;
@@ -62,12 +75,9 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return nn_fail(err, NN_EUSAGE, "%s: expected %s, got %s as well", verb->name,
 			       *verb->operands ? verb->operands : "no operand",
 			       words[1 + verb->most]);
-	for (const struct nn_opt *o = nn_bench_opts; o->name; o++)
-		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 &&
-		    strcmp(o->name, "time") != 0 &&
-		    !nn_text_lists(verb->options, o->name, strlen(o->name)))
-			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
-				       verb->name);
+	if (check_options(setup, nn_bench_opts, verb, err) < 0 ||
+	    check_options(setup, nn_data_opts, verb, err) < 0)
+		return -1;
 	if (nn_products_check(setup->std, err) < 0)
 		return -1;
 	return check_files(setup, n - 1, words + 1, err);

@@ -7,6 +7,7 @@
 
 #include "base/option.h"
 #include "base/shape.h"
+#include "data/data.h"
 #include "bench/machine/machine.h"
 #include "bench/measure.h"
 #include "bench/report/report.h"
@@ -34,6 +35,8 @@ struct nn_bench_options {
 	double time_s;
 	bool store;
 	const char *plot; /* NULL: none */
+	const char *augment;   /* NULL: none */
+	uint64_t input_memory; /* bytes that pictures may take; 0: not given */
 	struct nn_load_options load;
 };
 extern const struct nn_opt nn_bench_opts[];
@@ -49,6 +52,7 @@ struct nn_bench_host {
 struct nn_bench_setup {
 	const struct nn_opt_list *list;
 	struct nn_bench_options *bench;
+	struct nn_data_options *data; /* of the verb input */
 	struct nn_std_options *std;
 	struct nn_bench_host host;
 	const struct nn_clock *clock; /* NULL: the real one */
@@ -73,7 +77,7 @@ struct nn_bench {
 struct nn_bench_verb {
 	const char *name, *operands; /* "run", "MODEL" */
 	int fewest, most;            /* operands */
-	/* those of nn_bench_opts it uses besides --to and --time: "batch mode plot" */
+	/* those of nn_bench_opts and nn_data_opts it uses besides --to and --time: "batch mode" */
 	const char *options;
 	const char *help;
 	int (*run)(struct nn_bench *bench, int n, char **operands, struct nn_error *err);

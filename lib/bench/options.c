@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/load.h"
+#include "data/augment/augment.h"
 
 #define AT(member) offsetof(struct nn_bench_options, member)
 
@@ -76,6 +77,25 @@ const struct nn_opt nn_bench_opts[] = {
 	  .filled = true,
 	  .file = NN_OPT_WRITES,
 	  .help = "draw what was measured there" },
+	{ .name = "augment",
+	  .also = "augmentation,data-augmentation,transforms,transform",
+	  .topic = "Input",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(augment),
+	  .arg = "LIST",
+	  .check = nn_augment_check,
+	  .help = "change pictures as nn-train --augment does: flip, crop=N, rotate=DEGREES, ..." },
+	{ .name = "input-memory",
+	  .topic = "Input",
+	  .also = "prefetch,prefetch-buffer,cache-size,buffer-size",
+	  .type = NN_OPT_SIZE,
+	  .offset = AT(input_memory),
+	  .arg = "SIZE",
+	  .min = 1,
+	  .max = 0x1p53,
+	  .help = "the memory that pictures may take, as for nn-train",
+	  .man = "Pictures that take no more are decoded once, at the start. Without it they are "
+		 "read and decoded for each batch, however few they are." },
 	{ .name = "model",
 	  .topic = "Load",
 	  .type = NN_OPT_STRING,

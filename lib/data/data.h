@@ -73,6 +73,7 @@ struct nn_want_target {
 	bool classes, numbers;
 	/* numbers stay as they are, whatever --normalize says (bce: targets are 0..1) */
 	bool plain;
+	bool any;            /* whoever asks takes what could be classes or numbers as numbers */
 	size_t size;         /* of the output line; 0: `?` */
 	const char *ignored; /* --ignore: a label that needs no unit of the output; NULL: none */
 };

@@ -64,7 +64,7 @@ static int meaning_of_table(const struct nn_want_target *want, const struct nn_r
 			       raw->place, point, column_text(raw, 0, name));
 	else if (want->classes)
 		*meaning = CLASSES;
-	else if (!want->numbers && raw->n_columns == 1 && !point && raw->rows > 0)
+	else if (!want->numbers && !want->any && raw->n_columns == 1 && !point && raw->rows > 0)
 		return nn_fail(err, NN_EUSAGE,
 			       "%s: the integers of %s could be classes or numbers; say "
 			       "--loss=cross-entropy for "
