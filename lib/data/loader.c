@@ -21,6 +21,15 @@ int nn_loader_init(struct nn_loader *l, const struct nn_loader_options *options,
 	return 0;
 }
 
+static void shuffle(struct nn_loader *l, uint64_t epoch)
+{
+	const struct nn_loader_options *o = &l->options;
+
+	if (l->order && !o->ring)
+		nn_shuffle(o->seed, epoch, o->rows, l->order, o->n, o->window);
+	l->epoch = epoch + 1;
+}
+
 /* Rows of a batch, in the order of its epoch. */
 static const uint64_t *rows_of(void *arg, uint64_t number, size_t *n)
 {
@@ -29,7 +38,7 @@ static const uint64_t *rows_of(void *arg, uint64_t number, size_t *n)
 		 at = number % nn_loader_batches(l) * l->options.batch;
 
 	if (l->epoch != epoch + 1)
-		nn_loader_shuffle(l, epoch, UINT64_MAX);
+		shuffle(l, epoch);
 	*n = nn_loader_rows(l, number);
 	return (l->order ? l->order : l->options.rows) + at;
 }
@@ -80,17 +89,6 @@ size_t nn_loader_rows(const struct nn_loader *l, uint64_t number)
 	uint64_t left = l->options.n - number % nn_loader_batches(l) * l->options.batch;
 
 	return left < l->options.batch ? left : l->options.batch;
-}
-
-uint64_t nn_loader_shuffle(struct nn_loader *l, uint64_t epoch, uint64_t most)
-{
-	const struct nn_loader_options *o = &l->options;
-	uint64_t n = o->n < most ? o->n : most;
-
-	if (l->order && !o->ring)
-		nn_shuffle(o->seed, epoch, o->rows, l->order, n, o->window);
-	l->epoch = n == o->n ? epoch + 1 : 0;
-	return n;
 }
 
 int nn_loader_draw(struct nn_loader *l, uint64_t number, struct nn_batch *batch,

@@ -65,11 +65,6 @@ int nn_loader_draw(struct nn_loader *loader, uint64_t number, struct nn_batch *b
 /* What was made ahead and measured is forgotten: steps that were tried do not count. */
 void nn_loader_restart(struct nn_loader *loader);
 double nn_loader_waited(const struct nn_loader *loader); /* seconds, for rows made ahead */
-/*
- * The order of an epoch, which is kept, or of its first rows, `most` of them. How many were
- * ordered: for the time it takes.
- */
-uint64_t nn_loader_shuffle(struct nn_loader *loader, uint64_t epoch, uint64_t most);
 
 /* Rows by number without a loader, of a source whose rows are all of one length. */
 struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows, size_t n);

@@ -37,8 +37,9 @@ static int threads_of(const struct rank_rate *r, int ranks)
 
 /*
  * Fewer threads than were tried divide the work evenly; of more there is a part that threads share
- * and one that they do not, through the two that are known. Threads that do not pay hold no ranks
- * up.
+ * and one that they do not, through the two that are known. Ranks share the memory's bandwidth as
+ * threads do, but wait for one another once a step: half way to an even division, too. Threads that
+ * do not pay hold no ranks up.
  */
 static double step_of(const struct rank_rate *r, int threads)
 {
@@ -48,7 +49,7 @@ static double step_of(const struct rank_rate *r, int threads)
 		return r->alone_s * tried / threads;
 	shared = (r->alone_s - r->full_s) / (1 / tried - 1.0 / r->cores);
 	together = r->full_s + shared * (1.0 / threads - 1.0 / r->cores);
-	return together > r->alone_s ? r->alone_s : together;
+	return (fmin(together, r->alone_s) + r->alone_s * tried / threads) / 2;
 }
 
 static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int ranks,

@@ -1,7 +1,8 @@
 /*
- * Steps that are tried: some to touch the memory and to wake threads and caches, then some that are
- * timed. Of long ones only some micro-batches are, once all and once half of them: the rest is on
- * the line through both.
+ * Steps that are tried: some to touch the memory, then rounds of them whose means are compared. The
+ * system may keep threads that were just made or woken on one core for a tenth of a second, and
+ * other work comes and goes: so a fifth of a second is tried, half a second where rounds differ,
+ * and of the rounds the lower quartile counts. Of long steps only some micro-batches are made.
  */
 #include <math.h>
 
@@ -16,175 +17,155 @@
 #include "plan/trial-steps.h"
 #include "step/made.h"
 
-#define WARM_S 0.02     /* of steps that are not timed */
-#define ENOUGH_S 0.08   /* of steps that are: longer than other work keeps a thread from its core */
-#define PART 0.05       /* of the training, which may be too short for that */
-#define LAST_STEPS 4096 /* of more these count */
-#define LONG_S 0.15     /* a step that takes longer is tried in part */
-/* times that the loop around a step asks for the time, beside once for each step tried here */
-#define LOOP_CLOCKS 8
+#define ROUND_S 0.004 /* an epoch of small steps, whose order counts */
+#define ENOUGH_S 0.2  /* of rounds, where most are alike ... */
+#define ALIKE 1.05
+#define MOST_S 0.5 /* ... else */
+#define ROUNDS 128
+#define PART 0.1   /* of the training, which may be too short for that */
+#define LONG_S 0.1 /* of a step that takes longer a part is made, which takes about as long */
 /* of a rank between two averages, who makes whole steps alone; half as many in f64 */
 #define MOST_FLOPS 8e9
-#define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes */
+#define MOST_ROWS ((uint64_t)1 << 20) /* of a plan, whose order is drawn */
 
 struct trial {
 	struct nn_worker *worker;
-	uint64_t rows;    /* of a step */
-	uint64_t batches; /* full ones of an epoch, which are drawn in turn */
-	uint64_t number;  /* of steps so far */
-	double loop_s;    /* of a step: what is around it */
+	size_t spans;    /* of a step that are made, 0: all */
+	uint64_t number; /* of steps so far */
+	struct nn_noise noise;
 };
 
-/* The order of an epoch is drawn twice: the memory is touched by then. */
-static void begin(struct trial *t)
+/*
+ * Gradients of the first spans alone, and the update. The later half of these is how long each of
+ * the others would take: *rest_s.
+ */
+static int part_of_step(const struct trial *t, double *rest_s, struct nn_error *err)
 {
-	struct nn_loader *loader = t->worker->loader;
-	uint64_t batch = loader->options.batch, n;
-	double start, end;
-
-	t->rows = nn_loader_rows(loader, 0);
-	t->batches = loader->options.n / batch + (t->rows < batch);
-	nn_loader_shuffle(loader, 0, MOST_ROWS);
-	start = nn_now_s();
-	n = nn_loader_shuffle(loader, 0, MOST_ROWS);
-	end = nn_now_s();
-	t->loop_s = (end - start) / (double)n * (double)batch;
-	start = end;
-	for (int i = 0; i < LOOP_CLOCKS; i++)
-		end = nn_now_s();
-	t->loop_s += end - start;
-}
-
-/* Gradients of the first spans alone, and the update. */
-static int part_of_step(const struct nn_worker *w, const struct nn_strategy_update *u, size_t spans,
-			struct nn_step_result *result, struct nn_error *err)
-{
+	struct nn_step *step = t->worker->step;
 	struct nn_step_tables tables;
+	struct nn_step_result result;
 	struct nn_batch batch;
+	size_t all, n, middle;
+	double start = 0;
 
-	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
-	    nn_step_begin(w->step, &batch, &tables, err) < 0)
+	if (nn_loader_draw(t->worker->loader, t->number - 1, &batch, err) < 0 ||
+	    nn_step_begin(step, &batch, &tables, err) < 0)
 		return -1;
-	nn_step_scale(w->step, result);
-	for (size_t i = 0; i < spans && i < nn_step_spans(w->step); i++) {
-		if (nn_step_forward(w->step, i, result, err) < 0)
-			return -1;
-		if (nn_step_backward(w->step, i, result, err) < 0)
+	all = nn_step_spans(step);
+	n = t->spans < all ? t->spans : all;
+	middle = n / 2;
+	nn_step_scale(step, &result);
+	for (size_t i = 0; i < n; i++) {
+		if (i == middle)
+			start = nn_now_s();
+		if (nn_step_forward(step, i, &result, err) < 0 ||
+		    nn_step_backward(step, i, &result, err) < 0)
 			return -1;
 	}
-	return nn_step_update(w->step, u->number, u->lr, false, result, err) < 0
-		       ? -1
-		       : nn_queue_wait(nn_graph_queue(nn_step_graph(w->step)), err);
+	if (nn_queue_wait(nn_graph_queue(nn_step_graph(step)), err) < 0)
+		return -1;
+	*rest_s = (nn_now_s() - start) / (double)(n - middle) * (double)(all - n);
+	if (nn_step_update(step, t->number, 0, false, &result, err) < 0)
+		return -1;
+	return nn_queue_wait(nn_graph_queue(nn_step_graph(step)), err);
 }
 
-/*
- * A step of so many spans, 0: of all. *over: in: this rank has enough; out: all stop. With several
- * ranks that is agreed on as in a training.
- */
-static int step(struct trial *t, size_t spans, double *seconds, bool *over, struct nn_error *err)
+/* As the loop makes them. */
+static int whole_step(struct trial *t, bool *over, struct nn_error *err)
 {
-	const struct nn_strategy_update update = { .number = t->number++ % t->batches + 1 };
-	const struct nn_strategy *strategy = t->worker->layout->strategy;
+	const struct nn_strategy_update update = { .number = t->number };
+	const struct nn_worker *w = t->worker;
 	struct nn_control control = { .over = *over };
 	struct nn_step_result result;
-	double start = nn_now_s();
+	uint64_t batch = w->loader->options.n < w->loader->options.batch ? w->loader->options.n
+									 : w->loader->options.batch;
 
-	if ((spans > 0 ? part_of_step(t->worker, &update, spans, &result, err)
-		       : strategy->step(t->worker, &update, &control, &result, err)) < 0)
+	if (!nn_layout_in_parts(w->layout) && nn_layout_measures(w->layout, w->task) &&
+	    nn_noise_due(&t->noise, t->number, nn_loader_rows(w->loader, t->number - 1), batch))
+		nn_step_noise(w->step);
+	if (w->layout->strategy->step(t->worker, &update, &control, &result, err) < 0)
 		return -1;
 	*over = control.over;
+	return 0;
+}
+
+/*
+ * The next step: its seconds, and with them those of what is not made of it. *over: in: this rank
+ * has enough; out: all stop. With several ranks that is agreed on as in a training.
+ */
+static int step(struct trial *t, double *seconds, double *whole_s, bool *over, struct nn_error *err)
+{
+	double start = nn_now_s(), rest_s = 0;
+
+	t->number++;
+	if ((t->spans ? part_of_step(t, &rest_s, err) : whole_step(t, over, err)) < 0)
+		return -1;
 	*seconds = nn_now_s() - start;
+	*whole_s = *seconds + rest_s;
 	return 0;
 }
 
 /*
- * So many seconds of steps of some spans, or a part of the training if that is shorter: the median,
- * which other work of the machine moves little; of steps that are not alike the mean. Of long steps
- * one is enough. What one rank has enough of ends in the step after, or in the next in which ranks
- * agree.
+ * The first step touches the memory; the second says whether a part of each is enough, which ranks
+ * always make whole.
  */
-static int time_steps(struct trial *t, size_t spans, double enough_s, double *seconds,
-		      struct nn_error *err)
+static int begin(struct trial *t, struct nn_error *err)
 {
-	const struct nn_layout *layout = t->worker->layout;
-	double steps[LAST_STEPS], all = 0, s;
-	size_t done = 0, n;
-	bool enough = false, over = false;
+	size_t all = nn_step_most_spans(t->worker->step);
+	bool parts = all > 2 && t->worker->layout->comm->size == 1, over = false;
+	double seconds, whole_s;
 
-	while (!enough || (layout->comm->size > 1 && !over)) {
+	t->spans = parts ? 2 : 0;
+	for (int i = 0; i < 1 + parts; i++)
+		if (step(t, &seconds, &whole_s, &over, err) < 0)
+			return -1;
+	if (parts) {
+		t->spans = (size_t)(LONG_S / whole_s * (double)all);
+		t->spans = t->spans >= all ? 0 : t->spans < 2 ? 2 : t->spans;
+	}
+	return 0;
+}
+
+/* Seconds of a row, the lower quartile of rounds; *alike: most of them are about as long. */
+static double usual(const double *rounds, size_t n, bool *alike)
+{
+	double sorted[ROUNDS];
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = rounds[i];
+	nn_sort(sorted, n);
+	*alike = sorted[n / 2] <= ALIKE * sorted[n / 4];
+	return sorted[n / 4];
+}
+
+/*
+ * Seconds of a row. What one rank has enough of ends in the step after, or in the next in which
+ * ranks agree; a round ends where they do.
+ */
+static int time_rows(struct trial *t, double *row_s, struct nn_error *err)
+{
+	const struct nn_worker *w = t->worker;
+	uint64_t every = w->layout->strategy->alone ? w->layout->terms.every : 1;
+	double rounds[ROUNDS], all_s = 0, round_s = 0, rows = 0, seconds, whole_s, planned_s;
+	bool several = w->layout->comm->size > 1, enough = false, over = false, alike = true;
+	size_t n = 0;
+
+	while (!enough || (several && !over)) {
 		over = enough;
-		if (step(t, spans, &s, &over, err) < 0)
+		if (step(t, &seconds, &whole_s, &over, err) < 0)
 			return -1;
-		all += s;
-		steps[done++ % LAST_STEPS] = s;
-		enough = over || all > fmin(enough_s, PART * s * (double)t->worker->task->planned);
+		all_s += seconds;
+		round_s += whole_s;
+		rows += (double)nn_loader_rows(w->loader, t->number - 1);
+		planned_s = whole_s * (double)w->task->planned;
+		*row_s = n ? *row_s : round_s / rows;
+		if (round_s >= ROUND_S && t->number % every == 0 && n < ROUNDS) {
+			rounds[n++] = round_s / rows;
+			*row_s = usual(rounds, n, &alike);
+			round_s = rows = 0;
+		}
+		enough = over || all_s > fmin(alike ? ENOUGH_S : MOST_S, PART * planned_s);
 	}
-	n = done < LAST_STEPS ? done : LAST_STEPS;
-	*seconds = layout->strategy->alone ? all / (double)done : nn_median(steps, n);
-	return 0;
-}
-
-/*
- * Where the noise of the gradient is measured from time to time, what that adds to a step on the
- * average. Of several ranks rank 0 says that it is.
- */
-static int time_noise(struct trial *t, double step_s, double *seconds, struct nn_error *err)
-{
-	const struct nn_layout *layout = t->worker->layout;
-	bool measures = nn_layout_measures(layout, t->worker->task), over = false;
-	struct nn_noise noise = { 0 };
-	*seconds = 0;
-	if (nn_layout_in_parts(layout) || !layout->strategy->measures ||
-	    (layout->comm->size == 1 && !measures))
-		return 0;
-	for (int i = 0; i < 2; i++) { /* the first touches memory */
-		if (measures)
-			nn_step_noise(t->worker->step);
-		if (step(t, 0, seconds, &over, err) < 0)
-			return -1;
-	}
-	nn_noise_due(&noise, 0, t->rows, t->rows);
-	*seconds = fmax(*seconds - step_s, 0) / (double)noise.next;
-	return 0;
-}
-
-/*
- * Spans that are tried of a long step, two or more; 0: all of it, which ranks always make. What is
- * tried first touches the memory.
- */
-static int choose_spans(struct trial *t, size_t all, size_t *some, struct nn_error *err)
-{
-	double seconds;
-
-	*some = 0;
-	if (all <= 2 || t->worker->layout->comm->size > 1)
-		return 0;
-	if (time_steps(t, 2, WARM_S, &seconds, err) < 0)
-		return -1;
-	if (seconds * (double)all > 2 * LONG_S)
-		*some = seconds < LONG_S ? (size_t)(2 * LONG_S / seconds) : 2;
-	return 0;
-}
-
-/* Of a part of a step the rest is on the line through that and half of it. */
-static int time_step(struct trial *t, double *step_s, struct nn_error *err)
-{
-	size_t all = nn_step_most_spans(t->worker->step), some;
-	double half, noise = 0;
-
-	begin(t);
-	if (choose_spans(t, all, &some, err) < 0 || time_steps(t, some, WARM_S, &half, err) < 0 ||
-	    time_steps(t, some, ENOUGH_S, step_s, err) < 0)
-		return -1;
-	if (some == 0 && time_noise(t, *step_s, &noise, err) < 0)
-		return -1;
-	if (some > 0 && time_steps(t, some / 2, ENOUGH_S, &half, err) < 0)
-		return -1;
-	if (some > 0)
-		*step_s +=
-			fmax(*step_s - half, 0) / (double)(some - some / 2) * (double)(all - some);
-	*step_s = (*step_s + noise) * (double)t->worker->task->recipe->batch / (double)t->rows +
-		  t->loop_s;
 	return 0;
 }
 
@@ -203,9 +184,10 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 	    (layout->comm->size > 1 && flops * (strategy->alone ? (double)layout->terms.every : 1) >
 					       MOST_FLOPS * layout->comm->size))
 		return 0;
-	if ((strategy->open && strategy->open(w, err) < 0) || time_step(&t, step_s, err) < 0 ||
-	    nn_worker_synchronize(w, err) < 0)
+	if ((strategy->open && strategy->open(w, err) < 0) || begin(&t, err) < 0 ||
+	    time_rows(&t, step_s, err) < 0 || nn_worker_synchronize(w, err) < 0)
 		return -1;
+	*step_s *= (double)w->task->recipe->batch;
 	if (strategy->close)
 		strategy->close(w);
 	nn_sync_reset_slots(w);

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 
 /*
- * Seconds of a step of a full batch: a tenth of a second of steps as the loop makes them, with a
- * rate of 0; of one that would take longer than that some micro-batches.
+ * Seconds of a step of a full batch: of a fifth to half a second of steps as the loop makes them,
+ * with a rate of 0, at most a tenth of the training; of long ones some micro-batches.
  *
  * With the worker that will train, whose step has initial parameters; they are to be
  * loaded again, slots of the optimizer are zero again. Collective; -1: the job is lost.
