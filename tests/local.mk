@@ -592,6 +592,7 @@ check_PROGRAMS += tests/lib/load
 tests_lib_load_SOURCES = tests/lib/load.c tests/lib/tap.h
 tests_lib_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_lib_load_LDADD = $(LDADD) -lm
+CHECK_TESTS += tests/cli/cache.bats
 CHECK_TESTS += tests/cli/bench-input.bats tests/cli/bench-load.bats tests/lib/load
 VALGRIND_TESTS += tests/lib/load
 

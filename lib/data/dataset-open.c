@@ -242,9 +242,10 @@ static int check_start(const struct nn_want *want, struct nn_error *err)
 	return 0;
 }
 
-static int open_dataset(struct nn_dataset *ds, const char *data, const char *targets,
-			const struct nn_data_options *options, const struct nn_want *want,
-			struct nn_error *err)
+/* What is known before anything is read: schema (taken) of data that were read before, or NULL. */
+static int prepare(struct nn_dataset *ds, struct nn_schema *schema,
+		   const struct nn_data_options *options, const struct nn_want *want,
+		   struct nn_error *err)
 {
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
@@ -253,9 +254,13 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	ds->files.first = want->first;
 	ds->files.share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
+	ds->schema = ds->fixed ? copy_schema(want->schema, err)
+		     : schema  ? schema
+			       : new_schema(want, err);
+	if (ds->schema != schema)
+		nn_schema_free(schema);
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
-	ds->schema = ds->fixed ? copy_schema(want->schema, err) : new_schema(want, err);
 	for (size_t i = 0; ds->fixed && ds->schema && i < want->n_targets; i++)
 		if (nn_schema_ignore(&ds->schema->targets[i], want->targets[i].ignored, err) < 0)
 			return -1;
@@ -267,7 +272,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 		return -1;
 	if (nn_schema_lengths(ds->schema) < ds->schema->n_inputs)
 		ds->files.sample = 0; /* all are needed to know the longest */
-	return read_all(ds, data, targets, want, err);
+	return 0;
 }
 
 int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,
@@ -278,7 +283,8 @@ int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *t
 
 	if (!ds)
 		return -1;
-	if (open_dataset(ds, data, targets, options, want, err) < 0) {
+	if (prepare(ds, NULL, options, want, err) < 0 ||
+	    read_all(ds, data, targets, want, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
 	}
@@ -286,13 +292,25 @@ int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *t
 	return 0;
 }
 
-int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
-			 struct nn_dataset *training, struct nn_error *err)
+int nn_dataset_new_of(struct nn_dataset **dataset, struct nn_schema *schema,
+		      const struct nn_data_options *options, const struct nn_want *want,
+		      struct nn_error *err)
+{
+	struct nn_dataset *ds = *dataset = nn_alloc(1, sizeof *ds, err);
+
+	if (!ds) {
+		nn_schema_free(schema);
+		return -1;
+	}
+	return prepare(ds, schema, options, want, err) < 0 ? -1 : reserve(ds, err);
+}
+
+static struct nn_dataset *new_like(struct nn_dataset *training, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 
 	if (!ds)
-		return -1;
+		return NULL;
 	ds->training = training;
 	ds->files.sample = training->files.sample;
 	ds->files.memory = training->files.memory;
@@ -308,13 +326,31 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	if ((training->rules.target &&
 	     !(ds->rules.target = nn_strdup(training->rules.target, err))) ||
 	    (training->rules.weight &&
-	     !(ds->rules.weight = nn_strdup(training->rules.weight, err))) ||
-	    read_all(ds, data, targets, NULL, err) < 0) {
+	     !(ds->rules.weight = nn_strdup(training->rules.weight, err)))) {
 		nn_dataset_free(ds);
-		return -1;
+		return NULL;
 	}
-	*dataset = ds;
-	return 0;
+	return ds;
+}
+
+int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
+			 struct nn_dataset *training, struct nn_error *err)
+{
+	struct nn_dataset *ds = new_like(training, err);
+
+	if (ds && read_all(ds, data, targets, NULL, err) == 0) {
+		*dataset = ds;
+		return 0;
+	}
+	nn_dataset_free(ds);
+	return -1;
+}
+
+int nn_dataset_new_like(struct nn_dataset **dataset, struct nn_dataset *training,
+			struct nn_error *err)
+{
+	*dataset = new_like(training, err);
+	return *dataset ? reserve(*dataset, err) : -1;
 }
 
 static struct nn_dataset *new_known(const struct nn_known *known, struct nn_error *err)

@@ -70,6 +70,7 @@ struct nn_data_files {
 	struct nn_text stems; /* of pictures: each with a NUL; empty: data are none */
 	size_t memory;        /* bytes that pictures may take; 0: as many as they do */
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
+	struct nn_cached_rows *cached;     /* rows that stay in a cache (cache/cache.h); or NULL */
 };
 
 struct nn_dataset {
@@ -120,16 +121,42 @@ struct nn_raw_target {
 };
 
 /*
- * picture/streamed.c: pictures stay where files.pictures says; and one of them, decoded.
+ * picture/streamed.c: pictures stay where files.pictures says; and one of them, decoded. The same of
+ * a cache.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
-int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+			   struct nn_error *err);
+int nn_dataset_cached_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
 			  struct nn_error *err);
+struct nn_cached_rows;
+void nn_cached_rows_free(struct nn_cached_rows *rows); /* NULL allowed */
+/* Rows of the input that do not lie in memory, and one of them as its file has it. */
+static inline bool nn_dataset_streams(const struct nn_dataset *ds)
+{
+	return ds->files.pictures || ds->files.cached;
+}
+static inline int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row,
+					unsigned char *to, struct nn_error *err)
+{
+	return (ds->files.cached ? nn_dataset_cached_row : nn_dataset_picture_row)(ds, row, to, err);
+}
+
+/*
+ * For data that were read before: a dataset without rows, for a schema (taken) where no start model
+ * has one, and its held-out data. What could not be made is freed by nn_dataset_free.
+ */
+int nn_dataset_new_of(struct nn_dataset **dataset, struct nn_schema *schema,
+		      const struct nn_data_options *options, const struct nn_want *want,
+		      struct nn_error *err);
+int nn_dataset_new_like(struct nn_dataset **dataset, struct nn_dataset *training,
+			struct nn_error *err);
 
 /* sequence/sequence.c: NULL allowed; bytes of them in memory. */
 struct nn_sequences;
 void nn_sequences_free(struct nn_sequences *sequences);
 size_t nn_sequences_bytes(const struct nn_dataset *ds);
+void nn_sequences_source(struct nn_dataset *ds); /* once they were read */
 /* A whole file by its format, for training as for prediction. */
 int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_error *err);

@@ -20,7 +20,12 @@ struct sums {
 /* Value i of a row that was taken; of rows that stream, of the one that was taken last. */
 static double value_of(const struct sums *m, const struct nn_row_block *s, uint64_t row, size_t i)
 {
-	return m->streams ? (double)m->decoded[i] : nn_row_value(s, row, i);
+	struct nn_row_block one = *s;
+
+	if (!m->streams)
+		return nn_row_value(s, row, i);
+	one.data = m->decoded;
+	return nn_row_value(&one, 0, i);
 }
 
 /* How many values a row has that can be looked at: of one that cannot be decoded none. */
@@ -91,7 +96,7 @@ static int measure(struct sums *m, const struct nn_row_block *s, size_t n_column
 	if (!m->mean || !m->sd || !m->present)
 		return -1;
 	m->err = err;
-	if (m->streams && !(m->decoded = nn_alloc(s->stride, 1, err)))
+	if (m->streams && !(m->decoded = nn_alloc(s->stride, nn_dtype_size(s->dtype), err)))
 		return -1;
 	if (n > 0)
 		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);
@@ -117,7 +122,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 			 struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct sums m = { .streams = ds->files.pictures ? ds : NULL };
+	struct sums m = { .streams = nn_dataset_streams(ds) ? ds : NULL };
 	int status = measure(&m, &ds->inputs[input].source, schema->n_columns,
 			     ds->rules.normalize == NN_NORMALIZE_MINMAX, rows, n, err);
 

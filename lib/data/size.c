@@ -27,7 +27,7 @@ size_t nn_dataset_memory(const struct nn_dataset *ds)
 /* Windows of a text: its bytes are inputs and targets. */
 static bool is_text(const struct nn_dataset *ds)
 {
-	return ds->source.ops && !ds->files.pictures && !ds->sequences;
+	return ds->source.ops && !nn_dataset_streams(ds) && !ds->sequences;
 }
 
 /* Inputs that are columns of one table lie in it once. */
@@ -40,7 +40,7 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const struct nn_row_block *source = &ds->inputs[i].source;
 
-		if (ds->files.pictures)
+		if (nn_dataset_streams(ds))
 			continue; /* they stay in their files */
 		if (i == 0 || source->data != ds->inputs[0].source.data)
 			bytes += ds->rows * source->stride *

@@ -138,6 +138,15 @@ static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	bool data = data_from_stdin(s), targets = targets_from_stdin(s);
 
+	if (s->train->cache && (data || targets))
+		return nn_fail(err, NN_EUSAGE,
+			       "--cache=%s: keeps data of files, stdin cannot be told from another "
+			       "one",
+			       s->train->cache);
+	if (s->train->cache && s->train->recipe.replay)
+		return nn_fail(err, NN_EUSAGE,
+			       "--cache=%s: not with --replay, which reads on while it trains",
+			       s->train->cache);
 	if (data && targets)
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be DATA or TARGETS, not both");
 	if ((data || targets) && nn_is_stdin(s->train->model))

@@ -3,6 +3,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/balance.c \
 	lib/train/balance.h \
 	lib/train/check-ranks.c \
+	lib/train/cached.c lib/train/cached.h \
 	lib/train/check.c \
 	lib/train/check.h \
 	lib/train/compare.c \

@@ -160,10 +160,21 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .arg = "SIZE",
 	  .min = 1,
 	  .max = MOST,
-	  .help = "the memory that pictures may take (half of --memory)",
+	  .help = "the memory that pictures, and rows of a cache, may take (half of --memory)",
 	  .man = "Pictures of folders and tars that take no more are decoded once and kept. Others "
 		 "stay in their files and are read and decoded again for each batch, ahead of the "
-		 "steps; the bytes of the model are the same. See INPUT." },
+		 "steps; the bytes of the model are the same. So are rows of --cache. See INPUT." },
+	{ .name = "cache",
+	  .topic = "Plan",
+	  .also = "cache-file,cache-data,data-cache",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(cache),
+	  .arg = "FILE",
+	  .filled = true,
+	  .file = NN_OPT_WRITES,
+	  .help = "keep the data in FILE as they were read, for the next training on them",
+	  .man = "For data that are slow to read: pictures, compressed files, tables. The bytes of "
+		 "the model are the same with and without it. See CACHE." },
 	{ .name = "race",
 	  .topic = "Plan",
 	  .type = NN_OPT_CUSTOM,

@@ -20,7 +20,7 @@ bool nn_train_may_change(const char *name)
 		"check-every", "hosts",           "hostfile",   "pipeline",
 		"tensor",      "shard-optimizer", "bucket",     "config",
 		"help",        "version",         "dry-run",    "device",
-		"model",       "threshold",       "limit",
+		"model",       "threshold",       "limit",      "cache",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -41,6 +41,7 @@ struct nn_train_options {
 	uint64_t memory;     /* bytes, 0: what the machine has */
 	bool recompute;
 	const char *offload;   /* a folder, or NULL for the usual one, where it is given */
+	const char *cache;     /* NULL: none */
 	uint64_t input_memory; /* bytes, 0: half of memory */
 };
 

@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "model/model.h"
 #include "train/job.h"
+#include "train/cached.h"
 #include "train/prepare.h"
 
 /* ---- what the network says of the data ---- */
@@ -156,8 +157,9 @@ static void say_what_is_read(const struct nn_train *t, struct nn_text *text)
 
 		if (in->shaped)
 			nn_shape_text(shape, &in->shape);
-		nn_text_addf(text, "%s %s %d %d %d %zu %zu;", in->name ? in->name : "", shape,
-			     in->vector, in->categories, in->index, in->hash, in->least);
+		nn_text_addf(text, "%s %s %d %d %d %d %zu %zu;", in->name ? in->name : "", shape,
+			     in->lengths, in->vector, in->categories, in->index, in->hash,
+			     in->least);
 		add_names(text, in->columns, in->n_columns);
 		add_names(text, in->crosses, in->n_crosses);
 	}
@@ -171,18 +173,31 @@ static void say_what_is_read(const struct nn_train *t, struct nn_text *text)
 
 /* ---- held-out files ---- */
 
-/* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
-static int open_held_out(struct nn_train *t, struct nn_error *err)
+/* FILE[,TARGETS]: an existing file wins, else the first comma parts two. *file is the caller's. */
+static int find_held_out(const struct nn_train *t, char **file, const char **targets,
+			 struct nn_error *err)
 {
 	const char *valid = t->source.held_out_path, *comma = strchr(valid, ',');
-	char *file;
-	int status;
 
 	if (!comma || access(valid, F_OK) == 0)
-		return nn_dataset_open_like(&t->task.held_out, valid, NULL, t->task.dataset, err);
-	if (!(file = nn_strndup(valid, (size_t)(comma - valid), err)))
-		return -1;
-	status = nn_dataset_open_like(&t->task.held_out, file, comma + 1, t->task.dataset, err);
+		comma = NULL;
+	*targets = comma ? comma + 1 : NULL;
+	*file = nn_strndup(valid, comma ? (size_t)(comma - valid) : strlen(valid), err);
+	return *file ? 0 : -1;
+}
+
+static int read_data(struct nn_train *t, bool held_out, const struct nn_want *want,
+		     struct nn_error *err)
+{
+	struct nn_cache_sources s = { t->setup.data_path, t->setup.targets_path, NULL, NULL };
+	char *file = NULL;
+	int status = held_out ? find_held_out(t, &file, &s.held_out_targets, err) : 0;
+
+	s.held_out = file;
+	if (status == 0)
+		status = (t->options->cache && !t->source.sample ? nn_cached_read
+								 : nn_cached_read_files)(t, &s, want,
+											 err);
 	nn_free(file);
 	return status;
 }
@@ -209,10 +224,7 @@ int nn_train_open_data(struct nn_train *t, double fraction, struct nn_error *err
 		return -1;
 	status = want_init(&w, t, err);
 	if (status == 0)
-		status = nn_dataset_open(&t->task.dataset, t->setup.data_path,
-					 t->setup.targets_path, t->setup.data, &w.want, err);
-	if (status == 0 && t->options->valid && fraction == 0)
-		status = open_held_out(t, err);
+		status = read_data(t, t->options->valid && fraction == 0, &w.want, err);
 	want_free(&w);
 	if (status == 0)
 		t->task.schema = nn_dataset_schema(t->task.dataset);

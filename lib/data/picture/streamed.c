@@ -69,7 +69,7 @@ static int fill_made(const void *data, size_t input, const unsigned char *made, 
 
 /* ---- on the spot ---- */
 
-int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
 			  struct nn_error *err)
 {
 	const struct nn_picture_store *store = store_of(ds);
@@ -91,7 +91,7 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 	int status = made ? 0 : -1;
 
 	for (size_t i = 0; status == 0 && i < n; i++) {
-		status = nn_dataset_stream_row(ds, rows[i], made, err);
+		status = nn_dataset_picture_row(ds, rows[i], made, err);
 		if (status == 0)
 			status = fill_made(ds, input, made, 1, channels_last,
 					   (char *)values + i * row_bytes, err);

@@ -183,6 +183,11 @@ void nn_sequences_by_step(struct nn_dataset *ds, size_t target)
 	ds->targets[target].size = ds->schema->inputs[ds->sequences->input].shape.dim[0];
 }
 
+void nn_sequences_source(struct nn_dataset *ds)
+{
+	ds->source = (struct nn_source){ ds->weights ? &weighed : &sequences, ds, ds->rows };
+}
+
 /* ---- formats ---- */
 
 static int check_rules(const struct nn_dataset *ds, const char *file, struct nn_error *err)
@@ -226,6 +231,6 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 	if (check_rules(ds, nn_input_name(input), err) < 0 || nn_sequences_new(ds, err) < 0 ||
 	    readers[i].read(ds, input, reading, err) < 0)
 		return -1;
-	ds->source = (struct nn_source){ ds->weights ? &weighed : &sequences, ds, ds->rows };
+	nn_sequences_source(ds);
 	return 0;
 }

@@ -1,0 +1,93 @@
+/* --cache: is it of these data, and if not, made anew. */
+#include <sys/stat.h>
+
+#include "model/model.h"
+#include "train/cached.h"
+
+int nn_cached_read_files(struct nn_train *t, const struct nn_cache_sources *s,
+			 const struct nn_want *want, struct nn_error *err)
+{
+	if (nn_dataset_open(&t->task.dataset, s->data, s->targets, t->setup.data, want, err) < 0)
+		return -1;
+	return s->held_out ? nn_dataset_open_like(&t->task.held_out, s->held_out,
+						  s->held_out_targets, t->task.dataset, err)
+			   : 0;
+}
+
+/* What is read depends on options, the network, a start model's schema and the file of --classes. */
+static int make_key(const struct nn_train *t, const struct nn_cache_sources *s,
+		    char key[NN_SHA256_HEX], struct nn_error *err)
+{
+	const struct nn_model_file *start = t->source.start;
+	const char *classes = t->setup.data->classes;
+	struct nn_text said = { 0 };
+	struct stat st;
+	int status = -1;
+
+	nn_text_addf(&said, "%s%s%s;", t->source.said.data,
+		     start && start->input_json ? start->input_json : "",
+		     start && start->target_json ? start->target_json : "");
+	if (classes && stat(classes, &st) == 0)
+		nn_text_addf(&said, "%lld %lld.%09ld;", (long long)st.st_size,
+			     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	if (said.failed || t->source.said.failed)
+		nn_fail(err, NN_ENOMEM, "--cache: cannot allocate memory for options");
+	else
+		status = nn_cache_key(s, said.data, key, err);
+	nn_text_free(&said);
+	return status;
+}
+
+/* That it cannot be written is no reason to end a training on data that were read. */
+static void write_cache(struct nn_train *t, struct nn_output *output, const char *key)
+{
+	struct nn_error why;
+
+	if (nn_output_close(output, nn_cache_write(output, key, t->task.dataset, t->task.held_out, &why),
+			    &why) < 0)
+		nn_tell_warning(&t->told, "--cache: %s; the training goes on without it", why.text);
+	else
+		nn_tell_note(&t->told, "%s has the data now, for the next training on them",
+			     t->options->cache);
+}
+
+static int make(struct nn_train *t, const struct nn_cache_sources *s, const struct nn_want *want,
+		const char *key, const struct nn_error *why, struct nn_error *err)
+{
+	struct nn_output *output = NULL;
+
+	if (nn_layout_first(&t->layout) &&
+	    nn_output_open(&output, t->options->cache, true, err) < 0)
+		return -1;
+	if (why->code)
+		nn_tell_note(&t->told, "%s %s; it is made anew", t->options->cache, why->text);
+	if (nn_cached_read_files(t, s, want, err) < 0) {
+		nn_output_abort(output);
+		return -1;
+	}
+	if (output && nn_cache_takes(t->task.dataset)) {
+		write_cache(t, output, key);
+		return 0;
+	}
+	if (output)
+		nn_tell_note(&t->told, "--cache: a text is read as it lies; %s is not written",
+			     t->options->cache);
+	nn_output_abort(output);
+	return 0;
+}
+
+int nn_cached_read(struct nn_train *t, const struct nn_cache_sources *s, const struct nn_want *want,
+		   struct nn_error *err)
+{
+	char key[NN_SHA256_HEX];
+	struct nn_error why;
+	int found;
+
+	if (make_key(t, s, key, err) < 0)
+		return -1;
+	found = nn_cache_read(t->options->cache, key, s, t->setup.data, want, &t->task.dataset,
+			      &t->task.held_out, &why, err);
+	if (found == 1 && t->std->verbose)
+		nn_tell_note(&t->told, "data are read from %s", t->options->cache);
+	return found < 0 ? -1 : found == 1 ? 0 : make(t, s, want, key, &why, err);
+}
