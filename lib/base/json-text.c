@@ -28,8 +28,10 @@ void nn_json_put_string(struct nn_text *json, const char *value)
 
 void nn_json_put_count(struct nn_text *json, uint64_t value)
 {
+	char digits[NN_NUMBER];
+
 	add_comma(json);
-	nn_text_addf(json, "%llu", (unsigned long long)value);
+	nn_text_add_bytes(json, digits, nn_format_u64(digits, value));
 }
 
 void nn_json_put_real(struct nn_text *json, double value)

@@ -211,6 +211,23 @@ size_t nn_format_f64(char *buffer, double value)
 	return n;
 }
 
+/* ---- whole numbers ---- */
+
+size_t nn_format_u64(char *buffer, uint64_t value)
+{
+	char digits[NN_NUMBER];
+	size_t at = sizeof digits, n;
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	n = sizeof digits - at;
+	memcpy(buffer, digits + at, n);
+	buffer[n] = '\0';
+	return n;
+}
+
 /* ---- f32 as printf has it ---- */
 
 /*

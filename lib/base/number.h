@@ -14,6 +14,7 @@
  */
 size_t nn_format_f32(char *buffer, float value);
 size_t nn_format_f64(char *buffer, double value);
+size_t nn_format_u64(char *buffer, uint64_t value);
 /*
  * As printf's %.6g where that reads back, else as its %.9g, with .0 behind a whole number that has
  * no exponent; NaN, Infinity, -Infinity: what TensorFlow Serving writes.

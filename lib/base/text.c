@@ -44,17 +44,23 @@ void nn_text_add(struct nn_text *text, const char *string)
 
 void nn_text_addf(struct nn_text *text, const char *format, ...)
 {
+	size_t room = text->data ? text->room - text->length : 0;
 	va_list args;
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
+	n = vsnprintf(room ? text->data + text->length : NULL, room, format, args);
 	va_end(args);
-	if (n < 0 || !reserve(text, (size_t)n))
+	if (n < 0 || !reserve(text, (size_t)n)) {
+		if (room)
+			text->data[text->length] = '\0';
 		return;
-	va_start(args, format);
-	vsnprintf(text->data + text->length, (size_t)n + 1, format, args);
-	va_end(args);
+	}
+	if ((size_t)n >= room) {
+		va_start(args, format);
+		vsnprintf(text->data + text->length, (size_t)n + 1, format, args);
+		va_end(args);
+	}
 	text->length += (size_t)n;
 }
 

@@ -1,9 +1,11 @@
 /* The way between callers' values and a graph's tensors: type, order and scale. */
 #include <math.h>
+#include <string.h>
 
 #include "base/flush.h"
 #include "base/memory.h"
 #include "base/real.h"
+#include "base/subnormal.h"
 #include "predict/transform.h"
 
 /* One loop for each pair of types: S as given, T inside; FLUSHED of what nothing is computed of. */
@@ -66,6 +68,11 @@ bool nn_transform_is_identity(const struct nn_transform *d, enum nn_dtype dtype)
 void nn_transform_in(const struct nn_transform *d, const void *from, enum nn_dtype dtype,
 		     size_t rows, void *real)
 {
+	if (nn_transform_is_identity(d, dtype)) {
+		memcpy(real, from, rows * d->size * nn_dtype_size(dtype));
+		nn_flush_values(real, rows * d->size, dtype);
+		return;
+	}
 	if (dtype == NN_F32)
 		d->dtype == NN_F32 ? in_f32_f32(d, from, rows, real)
 				   : in_f32_f64(d, from, rows, real);

@@ -422,6 +422,20 @@ static void check_ranges(void)
 	   "what is wrong with a list is told apart");
 }
 
+static void written_whole(void)
+{
+	static const uint64_t values[] = { 0, 9, 10, 4294967296, UINT64_MAX };
+	char text[NN_NUMBER], want[NN_NUMBER];
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		int n = sprintf(want, "%llu", (unsigned long long)values[i]);
+
+		good &= nn_format_u64(text, values[i]) == (size_t)n && strcmp(text, want) == 0;
+	}
+	ok(good, "whole numbers are written as printf writes them");
+}
+
 int main(void)
 {
 	known_texts();
@@ -431,6 +445,7 @@ int main(void)
 	odd_texts();
 	refused_texts();
 	whole_numbers();
+	written_whole();
 	check_ranges();
 	other_locale();
 	return tap_done();

@@ -108,6 +108,12 @@ static void texts(void)
 	is(text.data, "\"a\\\"\\\\\\n\\t\\u0001\xc3\xa9\xef\xbf\xbd/\\u007f\\u0000\"",
 	   "JSON strings are escaped and valid UTF-8");
 	nn_text_clear(&text);
+	for (int i = 0; i < 200; i++)
+		nn_text_addf(&text, "%d", i % 10);
+	ok(text.length == strlen(text.data) && text.length == 200 &&
+		   strcmp(text.data + 195, "56789") == 0,
+	   "formats are whole wherever the room ends");
+	nn_text_clear(&text);
 	if (big) {
 		memset(big, 'z', 100000);
 		for (int i = 0; i < 10; i++)

@@ -90,10 +90,8 @@ double nn_datatype_value(enum nn_datatype type, const void *raw)
 
 size_t nn_datatype_text(enum nn_datatype type, const void *raw, char *text)
 {
-	uint64_t bits = raw_bits(raw, sizes[type]), rest;
+	uint64_t bits = raw_bits(raw, sizes[type]);
 	bool negative = false;
-	char digits[24];
-	size_t n = 0, length = 0;
 
 	if (type == NN_DT_FP64)
 		return nn_format_f64(text, nn_datatype_value(type, raw));
@@ -105,12 +103,6 @@ size_t nn_datatype_text(enum nn_datatype type, const void *raw, char *text)
 		negative = whole(type, bits) < 0;
 		bits = negative ? -(uint64_t)whole(type, bits) : bits;
 	}
-	for (rest = bits; rest || n == 0; rest /= 10)
-		digits[n++] = (char)('0' + rest % 10);
-	if (negative)
-		text[length++] = '-';
-	while (n > 0)
-		text[length++] = digits[--n];
-	text[length] = '\0';
-	return length;
+	*text = '-';
+	return negative + nn_format_u64(text + negative, bits);
 }

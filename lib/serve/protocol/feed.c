@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "file/convert.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/feed.h"
 
@@ -312,17 +313,11 @@ static int take_number(struct nn_query *q, enum nn_datatype type, const char *ra
 static int take_floats(struct nn_query *q, const char *bytes, size_t n)
 {
 	float *values = values_at(q, q->n_values);
-	uint32_t bits, bad = 0;
+	size_t bad;
 
 	memcpy(values, bytes, n * sizeof *values);
-	for (size_t i = 0; i < n; i++) {
-		memcpy(&bits, &values[i], sizeof bits);
-		bad |= (bits & 0x7f800000) == 0x7f800000;
-	}
-	for (size_t i = 0; bad && i < n; i++)
-		if (!isfinite(values[i]))
-			return nn_query_fail(q, 400, "value %zu is not finite", i + 1);
-	return 0;
+	bad = nn_find_not_finite(NN_F32, values, n);
+	return bad < n ? nn_query_fail(q, 400, "value %zu is not finite", bad + 1) : 0;
 }
 
 static int take_binary(struct nn_query *q, enum nn_datatype type, const char *bytes, size_t size,

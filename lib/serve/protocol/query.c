@@ -209,11 +209,19 @@ void nn_query_refuse(struct nn_query *q)
 
 /* ---- the model ---- */
 
+/* [A-Za-z0-9._-] */
+static bool is_of_name(char c)
+{
+	return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+	       c == '_' || c == '-';
+}
+
 static bool is_name(const char *name)
 {
-	size_t n =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+	size_t n = 0;
 
+	while (is_of_name(name[n]))
+		n++;
 	return n > 0 && (!name[n] || strcmp(name + n, ":null") == 0);
 }
 

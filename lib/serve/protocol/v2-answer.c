@@ -1,10 +1,19 @@
 /* The answer to an infer request: JSON, and behind it the outputs that are binary. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "serve/protocol/give.h"
 #include "serve/protocol/v2.h"
+
+/* A whole number between two texts. */
+static void put_count(struct nn_text *text, const char *before, uint64_t n, const char *after)
+{
+	char digits[NN_NUMBER];
+
+	nn_text_add(text, before);
+	nn_text_add_bytes(text, digits, nn_format_u64(digits, n));
+	nn_text_add(text, after);
+}
 
 /* VALUE:INDEX:LABEL */
 static void put_class(struct nn_query *q, struct nn_text *text, const struct nn_given *given,
@@ -14,7 +23,7 @@ static void put_class(struct nn_query *q, struct nn_text *text, const struct nn_
 
 	nn_text_clear(text);
 	nn_give_float(text, given->values[c], NN_STYLE_V1);
-	nn_text_addf(text, ":%zu", c);
+	put_count(text, ":", c, "");
 	if (q->served->classifies)
 		nn_text_addf(text, ":%s", nn_give_label(q, given, c, buffer));
 }
@@ -120,18 +129,19 @@ static void add_output(struct nn_query *q, const struct nn_wanted *w)
 
 	nn_text_add(text, "{\"name\":");
 	nn_text_add_json(text, port->name, strlen(port->name));
-	nn_text_addf(text, ",\"datatype\":\"%s\",\"shape\":[%zu",
-		     port->text || w->classes ? "BYTES" : "FP32", q->job.rows);
+	nn_text_add(text, ",\"datatype\":\"");
+	nn_text_add(text, port->text || w->classes ? "BYTES" : "FP32");
+	put_count(text, "\",\"shape\":[", q->job.rows, "");
 	if (w->classes)
-		nn_text_addf(text, ",%zu", classes_of(q, w));
+		put_count(text, ",", classes_of(q, w), "");
 	else
 		for (int i = 0; port->fixed && i < shape.rank; i++)
-			nn_text_addf(text, ",%zu", shape.dim[i]);
+			put_count(text, ",", shape.dim[i], "");
 	nn_text_add(text, w->binary ? "]" : "],\"data\":[");
 	add_values(q, w);
 	if (w->binary)
-		nn_text_addf(text, ",\"parameters\":{\"binary_data_size\":%zu}}",
-			     q->cells.length - before);
+		put_count(text, ",\"parameters\":{\"binary_data_size\":", q->cells.length - before,
+			  "}}");
 	else
 		nn_text_add(text, "]}");
 }
@@ -139,9 +149,9 @@ static void add_output(struct nn_query *q, const struct nn_wanted *w)
 static void answer_binary(struct nn_query *q)
 {
 	struct nn_text *text = &q->exchange->answer;
-	char length[24];
+	char length[NN_NUMBER];
 
-	snprintf(length, sizeof length, "%zu", text->length);
+	nn_format_u64(length, text->length);
 	nn_exchange_set_header(q->exchange, "Inference-Header-Content-Length", length);
 	nn_text_add_bytes(text, q->cells.data ? q->cells.data : "", q->cells.length);
 	text->failed |= q->cells.failed;
@@ -156,7 +166,7 @@ void nn_v2_format(struct nn_query *q)
 	nn_text_clear(&q->cells); /* what came in was encoded long ago */
 	nn_text_add(text, "{\"model_name\":");
 	nn_text_add_json(text, q->named.name, strlen(q->named.name));
-	nn_text_addf(text, ",\"model_version\":\"%" PRIu64 "\"", q->served->version);
+	put_count(text, ",\"model_version\":\"", q->served->version, "\"");
 	if (q->id) {
 		nn_text_add(text, ",\"id\":");
 		nn_text_add_json(text, q->id, q->id_length);
