@@ -131,6 +131,7 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	add_suggestions(json, e);
 	add_time(json, &plan->forecast);
 	add_ranks(json, e);
+	nn_critical_json(&e->critical, &e->layers, json);
 	add_relief(json, e);
 	nn_text_add(json, "}\n");
 }

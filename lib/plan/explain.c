@@ -257,6 +257,7 @@ void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
 {
 	nn_text_addf(text, "%s\n", nn_net_text(e->plan->task->net));
 	add_layers(e, text);
+	nn_critical_text(&e->critical, &e->layers, text);
 	add_memory(e, text);
 	add_relief(e, text);
 	add_time(e, text);
@@ -292,6 +293,7 @@ int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 {
 	*e = (struct nn_explain){ .plan = plan };
 	if (nn_layers_make(&e->layers, plan->task, err) < 0 ||
+	    nn_critical_make(&e->critical, &e->layers, plan->task->program, err) < 0 ||
 	    nn_fit_largest(plan, &plan->fit, &e->largest_batch, err) < 0)
 		return -1;
 	if ((plan->fit.again_flops || plan->fit.spilled) && find_relief(e, err) < 0)
@@ -305,5 +307,6 @@ void nn_explain_free(struct nn_explain *e)
 {
 	for (size_t i = 0; i < e->n_suggestions; i++)
 		nn_text_free(&e->suggestions[i].command);
+	nn_critical_free(&e->critical);
 	nn_layers_free(&e->layers);
 }

@@ -2,7 +2,7 @@
 #ifndef NN_PLAN_EXPLAIN_H
 #define NN_PLAN_EXPLAIN_H
 
-#include "plan/layers.h"
+#include "plan/critical.h"
 #include "plan/scaling.h"
 #include "plan/suggest.h"
 
@@ -10,6 +10,7 @@
 struct nn_explain {
 	const struct nn_plan *plan;
 	struct nn_layers layers;
+	struct nn_critical critical;
 	size_t largest_batch;
 	struct nn_suggestion suggestions[NN_SUGGESTIONS];
 	size_t n_suggestions;

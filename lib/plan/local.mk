@@ -2,6 +2,8 @@
 lib_libnn_la_SOURCES += \
 	lib/plan/alone.c \
 	lib/plan/alone.h \
+	lib/plan/critical.c \
+	lib/plan/critical.h \
 	lib/plan/explain-json.c \
 	lib/plan/explain.c \
 	lib/plan/explain.h \

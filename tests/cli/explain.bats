@@ -31,7 +31,7 @@ is() {
 
 @test "explain: JSON has the keys of the contract, in their order" {
   plan -m 'input 4, dense 3'
-  is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy"]'
+  is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy","critical_path"]'
   is '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]'
   is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,$(printf '"%s",' device device_limit device_{parameters,gradients,optimizer,activations,workspace,input,evaluation})\"pinned\"}]"
   is '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]'
@@ -48,6 +48,28 @@ is() {
   is '.layers[3].output' '[16,10,10]'
   is '.layers[0].activation_bytes' $((6 * 28 * 28 * 4))
   is '.model|startswith("input 1x28x28\nconv2d 6 5x5")' true
+}
+
+# a: 2*(16*32+32*16) forward, b: 2*(16*8+8*16); a sum of 16, and 16 to 4 behind it
+@test "explain: the critical path goes through the longest branch, in text where there are branches" {
+  net='input 16, f: relu, dense 32, relu, a: dense 16, dense 8 from=f, relu, b: dense 16, add from=a+b, dense 4'
+  plan -m "$net"
+  is '.critical_path|keys_unsorted' '["layers","train_flops"]'
+  is .critical_path.layers '["f","1","2","a","7","8"]'
+  is '.critical_path.train_flops==([.layers[0,1,2,3,7,8].train_flops]|add)' true
+  nn-train --explain -m "$net" >text
+  grep -Eqx 'critical path: f to a, 7 to 8; [0-9]+ % of the train FLOP' text
+  plan -m 'input 16, dense 8, relu, dense 4'
+  is .critical_path.layers '["0","1","2"]'
+  is '.critical_path.train_flops==([.layers[].train_flops]|add)' true
+  nn-train --explain -m 'input 16, dense 8, relu, dense 4' >text
+  run -1 grep 'critical path' text
+}
+
+# two towers from inputs of their own, and outputs that are not the last layer
+@test "explain: the critical path of several inputs and outputs" {
+  plan -m 'x: input 16, y: input 4, p: dense 32 from=x, q: dense 32 from=y, s: add from=p+q, short: dense 4 output from=s, long: dense 400 output from=p' --batch=8
+  is .critical_path.layers '["p","long"]'
 }
 
 @test "explain: items add up, and f64 takes twice as much" {
