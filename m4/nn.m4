@@ -67,7 +67,8 @@ AC_DEFUN([NN_WITH_OPENBLAS], [
 	AM_CONDITIONAL([HAVE_OPENBLAS], [test "$have_openblas" = yes])
 ])
 
-dnl NN_WITH_CUDA: the module nn-cuda.so, for --device=cuda. Code for Ampere and Hopper, PTX for all from Turing on.
+dnl NN_WITH_CUDA: the module nn-cuda.so, for --device=cuda. Code for Ampere and Hopper, PTX for all from Turing on. A cross
+dnl build takes the toolkit's libraries for its target (targets/sbsa-linux: Arm of 64 bits) and calls that one's g++.
 AC_DEFUN([NN_WITH_CUDA], [
 	AC_ARG_WITH([cuda],
 		[AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
@@ -81,7 +82,7 @@ AC_DEFUN([NN_WITH_CUDA], [
 		[no], [NVCC=],
 		[yes|auto], [AC_PATH_PROG([NVCC], [nvcc], [], [${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin])],
 		[AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
-	: ${CUDA_CXX=g++}
+	AC_CHECK_TOOL([CUDA_CXX], [g++], [g++])
 	: ${NVCC_ARCH="-gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"}
 	NVCCFLAGS="-std=c++20 -O3 -fmad=false -ftz=true -prec-div=true -prec-sqrt=true"
 	NVCCFLAGS="$NVCCFLAGS -forward-unknown-to-host-compiler -ffp-contract=off -fno-exceptions -fno-threadsafe-statics"
@@ -90,7 +91,9 @@ AC_DEFUN([NN_WITH_CUDA], [
 		cuda_dir=`AS_DIRNAME(["$cuda_dir"])`
 		CUDA_CPPFLAGS="-isystem $cuda_dir/include"
 		CUDA_LIBS=
-		for nn_dir in lib64 lib targets/*/lib; do
+		AS_CASE([$host_cpu], [aarch64], [nn_dirs=targets/sbsa-linux/lib], [nn_dirs=targets/$host_cpu-linux/lib])
+		AS_IF([test "$cross_compiling" != yes], [nn_dirs="lib64 lib $nn_dirs"])
+		for nn_dir in $nn_dirs; do
 			for nn_lib in "$cuda_dir"/$nn_dir/libcudart_static.a; do
 				AS_IF([test -z "$CUDA_LIBS" && test -f "$nn_lib"],
 					[CUDA_LIBS="$nn_lib -lpthread -ldl -lrt"])

@@ -1,13 +1,12 @@
 # man: one page per tool; the OPTIONS sections and nn-layers(7) come from the tables
 
 # the model language; the layers, from their table
-dist_man_MANS += man/nn-model.5 man/nn-layers.7
+dist_man_MANS += man/nn-model.5
 man/nn-layers.7: cmd/gen-layers$(EXEEXT)
 	$(AM_V_GEN)mkdir -p man && cmd/gen-layers$(EXEEXT) >$@.tmp && mv $@.tmp $@
-CLEANFILES += man/nn-layers.7
 
 dist_man_MANS += man/nntools.7
-nodist_man_MANS = man/nn-allreduce.1 man/nn-bench.1 man/nn-predict.1 man/nn-train.1
+nodist_man_MANS = man/nn-layers.7 man/nn-allreduce.1 man/nn-bench.1 man/nn-predict.1 man/nn-train.1
 EXTRA_DIST += man/nn-allreduce.1.in man/nn-bench.1.in man/nn-predict.1.in man/nn-serve.1.in man/nn-train.1.in
 if HAVE_MICROHTTPD
 nodist_man_MANS += man/nn-serve.1

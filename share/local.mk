@@ -47,13 +47,14 @@ endif
 share/systemd/nn-serve.service: share/systemd/nn-serve.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) share/systemd && sed 's|[@]bindir[@]|$(bindir)|' $(srcdir)/share/systemd/nn-serve.service.in >$@.tmp && mv $@.tmp $@
 
-# Debian packages of a release, in deb/; DEB_FLAGS=-aarm64: for Arm, without nntools-cuda, which is built where it runs
+# Debian packages of a release, in deb/; DEB_FLAGS=-aarm64: for Arm, with nntools-cuda where the CUDA toolkit has the libraries for it
 EXTRA_DIST += $(addprefix share/debian/,build control copyright not-installed rules source/format nntools.docs) \
 	share/debian/nntools-openblas.lintian-overrides share/debian/shlibs.local \
 	$(addprefix share/debian/,$(addsuffix .install,libnn0 libnn-dev nntools nntools-archive nntools-cuda nntools-mpi \
 	nntools-onnx nntools-openblas nntools-pictures nntools-serve))
 if HAVE_CUDA
-DEB_PROFILES = $(if $(filter -a% --host-arch%,$(DEB_FLAGS)),,DEB_BUILD_PROFILES=pkg.nntools.cuda)
+DEB_PROFILES = $(if $(filter -a% --host-arch%,$(DEB_FLAGS)),$(DEB_PROFILES_ARM),DEB_BUILD_PROFILES=pkg.nntools.cuda)
+DEB_PROFILES_ARM = $(if $(wildcard $(dir $(realpath $(NVCC)))../targets/sbsa-linux/lib/libcudart_static.a),DEB_BUILD_PROFILES="cross pkg.nntools.cuda")
 endif
 deb: dist
 	$(DEB_PROFILES) $(srcdir)/share/debian/build $(distdir).tar.xz deb $(DEB_FLAGS)
