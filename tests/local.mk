@@ -40,7 +40,7 @@ check-device: all
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf arm tsan tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	rm -rf arm tsan tests/device/simt tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 # Then tests of the tools that know nothing of it, as check-device runs them; TOOLS=all: all of those, which takes long.
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
@@ -527,29 +527,36 @@ tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_build
 if NN_X86
 CUDA_HOST_OPT = $(if $(shell grep -sw fma /proc/cpuinfo | grep -w avx2),$(NN_AVX2)) # else a fused multiply-add is a call
 endif
-nn_simt_host = tests/device/libsimt_f32.la tests/device/libsimt_f64.la
-check_LTLIBRARIES += $(nn_simt_host)
-tests_device_libsimt_f32_la_SOURCES = tests/device/simt.c
-tests_device_libsimt_f32_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f32=1
-tests_device_libsimt_f32_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
-tests_device_libsimt_f64_la_SOURCES = tests/device/simt.c
-tests_device_libsimt_f64_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) -DNN_T_f64=1
-tests_device_libsimt_f64_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
+nn_simt_f32 = $(NN_CUDA_CU:lib/device/cuda/%.cu=tests/device/simt/%-f32.lo)
+nn_simt_f64 = $(NN_CUDA_CU:lib/device/cuda/%.cu=tests/device/simt/%-f64.lo)
+nn_simt_host = $(nn_simt_f32) $(nn_simt_f64)
+nn_simt_cc = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(CC) -x c $(DEFS) -I. $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS) $(CPPFLAGS) \
+	$(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT) $(CFLAGS)
+$(nn_simt_f32): tests/device/simt/%-f32.lo: lib/device/cuda/%.cu
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CC)$(nn_simt_cc) -DNN_T_f32=1 -MD -MP -MT $@ -MF $(@:.lo=.d) -c -o $@ $<
+$(nn_simt_f64): tests/device/simt/%-f64.lo: lib/device/cuda/%.cu
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CC)$(nn_simt_cc) -DNN_T_f64=1 -MD -MP -MT $@ -MF $(@:.lo=.d) -c -o $@ $<
+-include $(wildcard $(nn_simt_host:.lo=.d))
 tests_device_cuda_nn_cuda_la_SOURCES = tests/device/cuda-host.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_cuda_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/cuda
 tests_device_cuda_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
+tests_device_cuda_nn_cuda_la_DEPENDENCIES = $(nn_simt_host) $(nn_cuda_asks)
 # the same over a runtime whose calls fail when a test says so
 tests_device_runtime_nn_cuda_la_SOURCES = tests/device/runtime.c tests/device/runtime/cuda_runtime_api.h tests/device/runtime/cublasLt.h \
 	lib/device/cuda/blas.c lib/device/cuda/blas.h lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c
 tests_device_runtime_nn_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS)
 tests_device_runtime_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/runtime
 tests_device_runtime_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
+tests_device_runtime_nn_cuda_la_DEPENDENCIES = $(nn_simt_host) $(nn_cuda_asks)
 # the same as it is built without the library's header
 check_LTLIBRARIES += tests/device/plain/nn-cuda.la
 tests_device_plain_nn_cuda_la_SOURCES = tests/device/runtime.c lib/device/cuda/blas-none.c lib/device/cuda/open.c lib/device/cuda/queue.c
 tests_device_plain_nn_cuda_la_CPPFLAGS = $(tests_device_runtime_nn_cuda_la_CPPFLAGS)
 tests_device_plain_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/plain
 tests_device_plain_nn_cuda_la_LIBADD = $(tests_device_runtime_nn_cuda_la_LIBADD)
+tests_device_plain_nn_cuda_la_DEPENDENCIES = $(nn_simt_host) $(nn_cuda_asks)
 # and the library of products beside it, in a place of its own: LD_LIBRARY_PATH
 check_LTLIBRARIES += tests/device/cublas/libcublasLt.la
 tests_device_cublas_libcublasLt_la_SOURCES = tests/device/cublaslt.c tests/device/runtime/cublasLt.h

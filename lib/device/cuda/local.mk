@@ -63,18 +63,17 @@ lib_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 lib_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -Wl,--exclude-libs,ALL
 lib_nn_cuda_la_LIBADD = $(nn_cuda_asks) $(nn_cuda_kernels) $(CUDA_LIBS) -lm
 lib_nn_cuda_la_DEPENDENCIES = $(nn_cuda_asks) $(nn_cuda_kernels)
-$(nn_cuda_kernels): lib/device/cuda/cuda.h lib/device/cuda/kernels.def lib/device/cuda/kernels.h lib/device/cuda/panels.h \
-	lib/device/cuda/phase.h $(srcdir)/lib/device/device.h $(srcdir)/lib/op/op.h
-# libtool takes -Xcompiler for itself: options of the host's compiler stand bare
+# libtool takes -Xcompiler for itself: options of the host's compiler stand bare; the headers of each file are in its .d
 nn_nvcc = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(NVCC) -prefer-pic -ccbin $(CUDA_CXX) $(NVCCFLAGS) $(NVCC_ARCH) \
 	-I. $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
 $(NN_CUDA_CU:.cu=-f32.lo): %-f32.lo: %.cu
 	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f32=1 -c -o $@ $<
+	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f32=1 -MD -MP -MT $@ -MF $(@:.lo=.d) -c -o $@ $<
 $(NN_CUDA_CU:.cu=-f64.lo): %-f64.lo: %.cu
 	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f64=1 -c -o $@ $<
-CLEANFILES += $(nn_cuda_kernels) $(nn_cuda_kernels:.lo=.o)
+	$(AM_V_GEN)$(nn_nvcc) -DNN_T_f64=1 -MD -MP -MT $@ -MF $(@:.lo=.d) -c -o $@ $<
+-include $(wildcard $(nn_cuda_kernels:.lo=.d))
+CLEANFILES += $(nn_cuda_kernels) $(nn_cuda_kernels:.lo=.o) $(nn_cuda_kernels:.lo=.d)
 else
 check_LTLIBRARIES += $(nn_cuda_asks)
 endif
