@@ -69,6 +69,9 @@ model_of() {
   echo before >m.st
   train() { nn-train -q -m 'dense ?' -o m.st --epochs=1 "$@"; }
   says 2 'nn-train: --target=COLUMN is needed for t.csv; its columns: a, city, b, kind' train t.csv
+  { printf 'column%d,' {1..40} && echo kind && printf '%d,' {1..40} && echo x; } >wide.csv
+  run -2 --separate-stderr train wide.csv
+  [[ $stderr == *'; its columns: column1, column2, '*', ..., kind' ]]
   says 2 'nn-train: t.csv: the integers of b could be classes or numbers; say --loss=cross-entropy for classes or --loss=mse for a number' \
     train t.csv --target=b
   says 1 'nn-train: --target=kin: t.csv has no such column; did you mean kind?' train t.csv --target=kin

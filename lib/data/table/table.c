@@ -77,21 +77,29 @@ const char *nn_table_column_name(const struct nn_table *t, size_t column, char b
 
 void nn_table_names(const struct nn_table *t, char *text, size_t size)
 {
+	char quoted[NN_QUOTED], end[80] = "";
 	size_t at = 0, i;
 
+	if (!t->header) {
+		snprintf(text, size, "1 to %zu", t->width);
+		return;
+	}
+	/* the last column, most often the target, is named whatever the number of those before it */
+	if (t->width) {
+		const char *last = t->columns[t->width - 1].name;
+
+		snprintf(end, sizeof end, ", ..., %.60s", nn_quote(quoted, last, strlen(last)));
+	}
 	text[0] = '\0';
-	for (i = 0; t->header && i < t->width; i++) {
-		char quoted[NN_QUOTED];
+	for (i = 0; i < t->width; i++) {
 		const char *name = nn_quote(quoted, t->columns[i].name, strlen(t->columns[i].name));
 
-		if (at + strlen(name) + 20 > size)
+		if (at + strlen(name) + (i + 1 < t->width ? strlen(end) : 0) + 3 > size)
 			break;
 		at += (size_t)sprintf(text + at, "%s%s", i ? ", " : "", name);
 	}
-	if (!t->header)
-		snprintf(text, size, "1 to %zu", t->width);
-	else if (i < t->width)
-		snprintf(text + at, size - at, ", ...");
+	if (i < t->width)
+		snprintf(text + at, size - at, "%s", end + (i ? 0 : 2));
 }
 
 static const char *next_name(const void *arg, size_t i)

@@ -99,7 +99,7 @@ void nn_table_close(struct nn_table *table);
  */
 int nn_table_find(const struct nn_table *table, const char *name, size_t n, size_t *column,
 		  struct nn_error *err);
-/* "a, b, c and 61 more", for messages. */
+/* "a, b, c, ..., z", or "1 to 65" without a header, for messages. */
 void nn_table_names(const struct nn_table *table, char *text, size_t size);
 /* The column in messages: its name, quoted, or its number. */
 const char *nn_table_column_name(const struct nn_table *table, size_t column,
