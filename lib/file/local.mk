@@ -12,6 +12,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/input.h \
 	lib/file/json.c \
 	lib/file/json.h \
+	lib/file/later.c \
 	lib/file/members/members.c lib/file/members/members-folder.c lib/file/members/members-inside.h \
 	lib/file/members/members-tar.c lib/file/members/members.h \
 	lib/file/members/tar-write.c lib/file/members/tar-write.h \

@@ -1,7 +1,8 @@
 /*
  * Reading safetensors: nothing in the header is believed before it was compared with the file.
  *
- * Files are read, not mapped: one that is truncated later must not become a SIGBUS.
+ * Files are read, not mapped: one that is truncated later must not become a SIGBUS. Large values may
+ * stay there until they are wanted (later.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ struct owner {
 	struct tensor_span *spans;
 	void *realigned; /* copies of tensors that lie badly in the file */
 };
+
+#define ELSEWHERE (UINT64_MAX - 63) /* not in data; a multiple of each type's size */
 
 struct tensor_span {
 	uint64_t begin, end;
@@ -230,6 +233,8 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 		const struct tensor_span *s = &own->spans[i];
 		struct nn_st_tensor *t = &st->tensors[s->tensor];
 
+		if (s->begin == ELSEWHERE)
+			continue;
 		t->data = nn_block_at(&own->data, s->begin);
 		if (s->begin % nn_dtype_size(t->dtype) == 0)
 			continue;
@@ -283,6 +288,51 @@ static int read_wanted(struct nn_st *st, struct nn_input *input, const struct nn
 	return status;
 }
 
+/* May large values stay in the file? */
+static bool may_wait(const struct nn_st *st, const struct nn_input *input, uint64_t size)
+{
+	int64_t left = nn_input_left(input);
+
+	for (size_t i = 0; i < st->n_tensors; i++)
+		if (st->tensors[i].dtype == NN_I8)
+			return false;
+	return left >= 0 && (uint64_t)left == size;
+}
+
+/* All but large values, which are found where they are. */
+static int read_small(struct nn_st *st, struct nn_input *input, struct nn_error *err)
+{
+	struct owner *own = st->owner;
+	uint64_t begin, at = 0;
+	int fd = nn_input_reopen(input, &begin);
+
+	if (fd < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", nn_input_name(input));
+	if (nn_st_later_open(st, fd, nn_input_name(input), err) < 0)
+		return -1;
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		struct tensor_span *s = &own->spans[i];
+		size_t n = s->end - s->begin;
+
+		if (n >= NN_ST_LATER) {
+			nn_st_later_set(st, s->tensor, begin + s->begin);
+			s->begin = s->end = ELSEWHERE;
+			if (nn_input_skip(input, n, err) < 0)
+				return -1;
+			continue;
+		}
+		if (nn_block_reserve(&own->data, at + n + 1, err) < 0 ||
+		    nn_input_load(input, &own->data, at, n, "the data", err) < 0)
+			return -1;
+		s->begin = at;
+		s->end = at + n;
+		at += (n + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
+	}
+	if (nn_input_end(input, "the last tensor", err) < 0 || place(st, own, err) < 0)
+		return -1;
+	return 0;
+}
+
 static int read_data(struct nn_st *st, struct nn_input *input, uint64_t size, struct nn_error *err)
 {
 	struct owner *own = st->owner;
@@ -328,6 +378,7 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_st_part 
 	nn_st_part(st, part);
 	status = part->choose               ? read_wanted(st, input, part, err)
 		 : part->rows < part->total ? read_some(st, input, part, NULL, err)
+		 : part->later && may_wait(st, input, size) ? read_small(st, input, err)
 					    : read_data(st, input, size, err);
 out:
 	nn_block_free(&header);
@@ -363,6 +414,7 @@ void nn_st_drop(struct nn_st *st)
 
 	if (st->base)
 		nn_st_drop(st->base);
+	nn_st_later_close(st);
 	for (size_t i = 0; i < st->n_tensors; i++) {
 		st->tensors[i].data = NULL;
 		if (st->arrays)
@@ -382,6 +434,7 @@ void nn_st_free(struct nn_st *st)
 	if (!st)
 		return;
 	nn_st_free(st->base);
+	nn_st_later_close(st);
 	own = st->owner;
 	if (own) {
 		nn_block_free(&own->data);

@@ -37,6 +37,7 @@ struct nn_st {
 		*arrays; /* of nn_st_of_arrays, [n_tensors] in the order given, with their names */
 	char **names;
 	struct nn_st *base; /* what tensors without an array of their own borrow from; owned */
+	struct nn_st_later *later; /* values that were not read, whose data are NULL; NULL: none */
 };
 
 /*
@@ -63,6 +64,11 @@ struct nn_st_part {
 	 */
 	int (*choose)(void *arg, const struct nn_st *st, bool *wanted, struct nn_error *err);
 	void *arg;
+	/*
+	 * Large values of a regular file stay there, until nn_st_some. Not with most or choose, nor
+	 * where there are int8 tensors.
+	 */
+	bool later;
 	size_t rows, total; /* out: rows of a tensor at most, and of the longest in all */
 };
 int nn_st_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
@@ -101,6 +107,18 @@ const char *nn_st_meta(const struct nn_st *st, const char *key); /* NULL: not th
  */
 int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values,
 	      struct nn_error *err);
+/* The same of n values from number `first` on, also of the file's tensors that were not read. */
+int nn_st_some(const struct nn_st *st, const struct nn_st_tensor *tensor, enum nn_dtype dtype,
+	       size_t first, size_t n, void *values, struct nn_error *err);
+/*
+ * Inside (later.c): tensors of st may wait in this file from now on, whose descriptor is closed with
+ * st (on failure too); tensor i does, its values begin at `at`.
+ */
+int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error *err);
+void nn_st_later_set(struct nn_st *st, size_t i, uint64_t at);
+void nn_st_later_close(struct nn_st *st);
+/* Values of fewer bytes are read at once. */
+#define NN_ST_LATER ((size_t)256 << 10)
 
 /*
  * Dtype descending as in the reference writer (U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 I8 U8

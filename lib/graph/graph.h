@@ -147,6 +147,19 @@ int nn_graph_relieved(const struct nn_program *program, const struct nn_graph_op
  * from training graphs. A part takes and gives its own alone.
  */
 int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err);
+/*
+ * The same of values that are fetched when they are packed, large ones in pieces, on all threads of
+ * the pool (NULL: the caller's), which get must bear. get gives elements [first, first + n) of a
+ * parameter: where they lie, or in room, which has place for them; NULL and an error where it cannot.
+ * Without room: where they lie, else NULL.
+ */
+struct nn_graph_values {
+	const void *(*get)(void *arg, int param, size_t first, size_t n, void *room,
+			   struct nn_error *err);
+	void *arg;
+};
+int nn_graph_load_values(struct nn_graph *graph, const struct nn_graph_values *values,
+			 struct nn_pool *pool, struct nn_error *err);
 void nn_graph_save(const struct nn_graph *graph, void *const *params);
 
 /*

@@ -124,6 +124,11 @@ int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
 /* Bytes of the largest parameter, canonical. */
 size_t nn_bound_canonical(const struct nn_bound *bound);
 int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err);
+/* A parameter's place in a block; the host's canonical values packed into there, without subnormals. */
+unsigned char *nn_graph_param_at(const struct nn_graph *graph, const void *block,
+				 const struct nn_bound_param *param);
+void nn_graph_put_param(const struct nn_graph *graph, const struct nn_bound_param *param,
+		  const void *canonical, void *packed);
 /* io.c: the same for rows, and what changes from step to step. */
 int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err);
 void nn_graph_free_mirrors(struct nn_graph *graph);

@@ -12,6 +12,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/graph.h \
 	lib/graph/instance.h \
 	lib/graph/kernel-steps.c \
+	lib/graph/load.c \
 	lib/graph/lower.c \
 	lib/graph/offload/offload.c \
 	lib/graph/offload/spill.c \

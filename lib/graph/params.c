@@ -118,8 +118,8 @@ int nn_bound_place(struct nn_bound *b, struct nn_error *err)
 
 /* ---- canonical and packed ---- */
 
-static unsigned char *at(const struct nn_graph *graph, const void *block,
-			 const struct nn_bound_param *param)
+unsigned char *nn_graph_param_at(const struct nn_graph *graph, const void *block,
+				 const struct nn_bound_param *param)
 {
 	return (unsigned char *)(uintptr_t)block +
 	       param->offset * nn_dtype_size(graph->bound.device->dtype);
@@ -173,9 +173,8 @@ static void write_flushed(const struct nn_graph *graph, const void *values, size
 	}
 }
 
-/* pack and unpack, canonical being the host's. No subnormal gets in. */
-static void put(const struct nn_graph *graph, const struct nn_bound_param *param,
-		const void *canonical, void *packed)
+void nn_graph_put_param(const struct nn_graph *graph, const struct nn_bound_param *param,
+		  const void *canonical, void *packed)
 {
 	if (graph->bound.queue) {
 		write_flushed(graph, canonical, bytes_of(graph, param));
@@ -186,6 +185,7 @@ static void put(const struct nn_graph *graph, const struct nn_bound_param *param
 	}
 }
 
+/* The other way. */
 static void get(const struct nn_graph *graph, const struct nn_bound_param *param,
 		const void *packed, void *canonical)
 {
@@ -299,21 +299,21 @@ void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block,
 {
 	const struct nn_bound_param *found = find(graph, param);
 
-	get(graph, found, at(graph, block, found), canonical);
+	get(graph, found, nn_graph_param_at(graph, block, found), canonical);
 }
 
 void nn_graph_canonical(const struct nn_graph *graph, int param, const void *block, void *to)
 {
 	const struct nn_bound_param *found = find(graph, param);
 
-	unpack(graph, found, at(graph, block, found), to);
+	unpack(graph, found, nn_graph_param_at(graph, block, found), to);
 }
 
 void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block)
 {
 	const struct nn_bound_param *found = find(graph, param);
 
-	put(graph, found, canonical, at(graph, block, found));
+	nn_graph_put_param(graph, found, canonical, nn_graph_param_at(graph, block, found));
 }
 
 void nn_graph_save(const struct nn_graph *graph, void *const *params)
@@ -326,51 +326,7 @@ void nn_graph_save(const struct nn_graph *graph, void *const *params)
 			continue;
 		found = find(graph, i);
 		get(graph, found,
-		    at(graph, is_buffer(found) ? graph->buffers : graph->weights, found),
+		    nn_graph_param_at(graph, is_buffer(found) ? graph->buffers : graph->weights, found),
 		    params[i]);
 	}
-}
-
-/* Weight and bias of a product with a batchnorm folded in. */
-static int load_folded(struct nn_graph *graph, const struct nn_bound_node *node,
-		       const void *const *params, struct nn_error *err)
-{
-	struct nn_bound *b = &graph->bound;
-	size_t size = nn_dtype_size(b->device->dtype);
-	struct nn_bound_param *weight = &b->params[node->param], *bias = weight + 1;
-	void *w = nn_alloc(nn_shape_count(&weight->desc.shape), size, err);
-	void *c = nn_alloc(nn_shape_count(&bias->desc.shape), size, err);
-	int result = -1;
-
-	if (w && c) {
-		nn_fold_batchnorm(b, node, params, w, c);
-		put(graph, weight, w, at(graph, graph->weights, weight));
-		put(graph, bias, c, at(graph, graph->weights, bias));
-		result = 0;
-	}
-	nn_free(w);
-	nn_free(c);
-	return result;
-}
-
-int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err)
-{
-	struct nn_bound *b = &graph->bound;
-
-	if (graph->share)
-		NN_BUG("the weights belong to another graph");
-	for (int i = 0; i < b->n_nodes; i++) {
-		const struct nn_bound_node *node = &b->nodes[i];
-
-		if (node->norm >= 0 && load_folded(graph, node, params, err))
-			return -1;
-		for (int k = 0; node->norm < 0 && k < node->n_params; k++) {
-			const struct nn_bound_param *param = &b->params[node->param + k];
-
-			put(graph, param, params[param->source],
-			    at(graph, is_buffer(param) ? graph->buffers : graph->weights, param));
-		}
-	}
-	nn_graph_refresh(graph);
-	return nn_queue_wait(b->queue, err);
 }

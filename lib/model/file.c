@@ -192,17 +192,23 @@ int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, 
 
 	for (int i = 0; i < program->n_params; i++)
 		if (params[i] &&
-		    nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
+		    nn_st_some(file->st, nn_st_find(file->st, program->params[i].name), dtype, 0,
+			       nn_shape_count(&program->params[i].desc.shape), params[i], err))
 			return -1;
 	return 0;
 }
 
-const void *nn_model_file_values(const struct nn_model_file *file, enum nn_dtype dtype, int param)
+const void *nn_model_file_some(const struct nn_model_file *file, enum nn_dtype dtype, int param,
+			       size_t first, size_t n, void *room, struct nn_error *err)
 {
 	const struct nn_st_tensor *t =
 		nn_st_find(file->st, nn_net_program(file->net)->params[param].name);
 
-	return t->dtype == dtype && (uintptr_t)t->data % NN_ALIGN == 0 ? t->data : NULL;
+	if (t->data && t->dtype == dtype)
+		return (const char *)t->data + first * nn_dtype_size(dtype);
+	if (!room || nn_st_some(file->st, t, dtype, first, n, room, err) < 0)
+		return NULL;
+	return room;
 }
 
 /* ---- writing ---- */

@@ -153,14 +153,22 @@ struct nn_params_choice {
 };
 int nn_model_file_read_some(struct nn_model_file **file, const char *path,
 			    const struct nn_params_choice *choice, struct nn_error *err);
-/* Nobody needs the values any more: what is said of them stays. */
+/*
+ * Nobody needs the values any more: what is said of them stays. Until then large ones may be in the
+ * file, which stays open.
+ */
 void nn_model_file_drop(struct nn_model_file *file);
 void nn_model_file_free(struct nn_model_file *file);
 /* params[i]: canonical, program order, dtype; NULL: not asked for */
 int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
 			 struct nn_error *err);
-/* The values where they lie, if they are of that type there and aligned as nn_alloc; else NULL. */
-const void *nn_model_file_values(const struct nn_model_file *file, enum nn_dtype dtype, int param);
+/*
+ * Values [first, first + n) of a parameter, canonical: where they lie, if they are of that type and
+ * in memory, else read and converted into room; from several threads too. NULL: they cannot be, or
+ * do not lie so and there is no room.
+ */
+const void *nn_model_file_some(const struct nn_model_file *file, enum nn_dtype dtype, int param,
+			       size_t first, size_t n, void *room, struct nn_error *err);
 /*
  * What -m takes: an existing file (model text or a model file), else text where the operand holds a
  * blank or is a layer's name; else NN_EUSAGE "no such file". Sets one of *net and *file, the other

@@ -21,14 +21,14 @@ bool nn_onnx_named(const char *path)
 	return n >= 5 && strcmp(path + n - 5, ".onnx") == 0;
 }
 
-int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, bool later, struct nn_error *err)
 {
 	const char *path = nn_input_name(input);
 	const struct nn_onnx *onnx = open_module(path, err);
 	struct stat status;
 	bool beside = stat(path, &status) == 0 && S_ISREG(status.st_mode);
 
-	return onnx ? onnx->read(st, input, beside, err) : -1;
+	return onnx ? onnx->read(st, input, beside, later, err) : -1;
 }
 
 int nn_onnx_model_write(struct nn_output *output, const char *path,

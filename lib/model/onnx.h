@@ -18,9 +18,10 @@ struct nn_onnx_model {
 struct nn_onnx {
 	/*
 	 * Tensors with nn.model and what else a model file has. beside: input is a file, whose
-	 * folder may have external data.
+	 * folder may have external data. later: as of struct nn_st_part.
 	 */
-	int (*read)(struct nn_st **st, struct nn_input *input, bool beside, struct nn_error *err);
+	int (*read)(struct nn_st **st, struct nn_input *input, bool beside, bool later,
+		    struct nn_error *err);
 	/* output NULL: can it be written? */
 	int (*write)(struct nn_output *output, const struct nn_onnx_model *model,
 		     struct nn_error *err);
@@ -29,7 +30,7 @@ struct nn_onnx {
 /* Does the name end in .onnx, so that a model is written as such? */
 bool nn_onnx_named(const char *path);
 /* Through the module; NN_ENODEV where it is not installed. path: for messages. */
-int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, bool later, struct nn_error *err);
 int nn_onnx_model_write(struct nn_output *output, const char *path,
 			const struct nn_onnx_model *model, struct nn_error *err);
 

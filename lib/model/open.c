@@ -63,7 +63,7 @@ static int read_model(struct nn_st **st, struct nn_input *input, struct nn_error
 
 	if (nn_input_sniff(input, &format, err))
 		return -1;
-	return format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, err)
+	return format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, false, err)
 					: nn_st_read_model(st, input, err);
 }
 
@@ -127,15 +127,21 @@ static int net_beside(struct nn_net **net, const char *operand, struct nn_error 
 	return 0;
 }
 
+/* Large values stay in the file until they are asked for. */
 static int read_path(struct nn_st **st, const char *path, struct nn_error *err)
 {
+	struct nn_st_part part = { .later = true };
+	enum nn_format_id format;
 	struct nn_input *input;
 	int failed;
 
 	if (nn_input_open(&input, path, err))
 		return -1;
 	nn_input_plain(input);
-	failed = read_model(st, input, err);
+	failed = nn_input_sniff(input, &format, err);
+	if (failed == 0)
+		failed = format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, true, err)
+						  : nn_st_read_model_part(st, input, &part, err);
 	nn_input_close(input);
 	return failed;
 }
@@ -200,7 +206,7 @@ int nn_model_file_read_some(struct nn_model_file **file, const char *path,
 	nn_input_plain(input);
 	status = nn_input_sniff(input, &format, err);
 	if (status == 0)
-		status = format == NN_FORMAT_onnx ? nn_onnx_model_read(&st, input, err)
+		status = format == NN_FORMAT_onnx ? nn_onnx_model_read(&st, input, true, err)
 						  : nn_st_read_model_part(&st, input, &part, err);
 	nn_input_close(input);
 	return status < 0 ? -1 : nn_model_file_take(file, st, path, NULL, NULL, err);

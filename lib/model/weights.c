@@ -137,7 +137,7 @@ static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
 	if (status == 0)
 		status = format == NN_FORMAT_zip    ? nn_zip_read_weights(st, input, err)
 			 : format == NN_FORMAT_npy  ? nn_npy_read_set(st, input, err)
-			 : format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, err)
+			 : format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, false, err)
 						    : nn_st_read_model(st, input, err);
 	nn_input_close(input);
 	return status;

@@ -103,9 +103,8 @@ static int take_field(struct nn_onnx_constant *c, const Onnx__Tensor *t, struct 
 	return width == nn_dtype_size(c->dtype) ? 0 : narrow(c, numbers, width, err);
 }
 
-int nn_onnx_constant_read(struct nn_onnx_constant *c, const struct nn_onnx_file *file,
-			  const Onnx__Tensor *t, const struct nn_onnx_raw *raw,
-			  struct nn_error *err)
+int nn_onnx_constant_read(struct nn_onnx_constant *c, struct nn_onnx_file *file,
+			  const Onnx__Tensor *t, struct nn_onnx_raw *raw, struct nn_error *err)
 {
 	struct nn_onnx_raw own = { .data = t->raw_data.data, .n = t->raw_data.len };
 	int dtype = nn_onnx_dtype(t->data_type);
@@ -130,7 +129,18 @@ int nn_onnx_constant_read(struct nn_onnx_constant *c, const struct nn_onnx_file 
 	if (raw->n != bytes)
 		return wrong_length(c, raw->n, "bytes", bytes, err);
 	c->data = raw->data;
+	if (raw->waits) {
+		c->raw = raw;
+		c->skeleton = &file->skeleton;
+	}
 	return 0;
+}
+
+const void *nn_onnx_data(const struct nn_onnx_constant *c)
+{
+	if (c->raw)
+		nn_onnx_skeleton_load(c->skeleton, c->raw);
+	return c->data;
 }
 
 bool nn_onnx_is_whole(const struct nn_onnx_constant *c)
@@ -146,7 +156,7 @@ double nn_onnx_real(const struct nn_onnx_constant *c, size_t i)
 
 	if (nn_onnx_is_whole(c))
 		return (double)nn_onnx_whole(c, i);
-	memcpy(element, (const char *)c->data + i * size, size);
+	memcpy(element, (const char *)nn_onnx_data(c) + i * size, size);
 	nn_convert(c->dtype, element, 1, NN_F64, &real);
 	return real;
 }
@@ -156,7 +166,7 @@ int64_t nn_onnx_whole(const struct nn_onnx_constant *c, size_t i)
 	_Alignas(8) char element[8];
 	size_t size = nn_dtype_size(c->dtype);
 
-	memcpy(element, (const char *)c->data + i * size, size);
+	memcpy(element, (const char *)nn_onnx_data(c) + i * size, size);
 	return (int64_t)nn_whole_at(c->dtype, element, 0);
 }
 
@@ -188,7 +198,7 @@ static void transpose_tile(char *to, const struct nn_onnx_constant *from, size_t
 	size_t last_row = row + TILE < rows ? row + TILE : rows;
 	size_t last_column = column + TILE < columns ? column + TILE : columns;
 	size_t size = nn_dtype_size(from->dtype);
-	const char *data = from->data;
+	const char *data = nn_onnx_data(from);
 
 	for (size_t r = row; r < last_row; r++)
 		for (size_t c = column; c < last_column; c++)

@@ -14,7 +14,9 @@ struct nn_onnx_constant {
 	enum nn_dtype dtype;
 	struct nn_shape shape;
 	size_t count;
-	const void *data;      /* little endian, maybe not aligned */
+	const void *data;      /* little endian, maybe not aligned: nn_onnx_data has it filled */
+	struct nn_onnx_raw *raw; /* what it is borrowed from, which may wait; NULL */
+	struct nn_onnx_skeleton *skeleton; /* that raw is of */
 	struct nn_block owned; /* where data is, unless it is borrowed from the file */
 	struct nn_onnx_constant *next;
 };
@@ -27,9 +29,11 @@ int nn_onnx_data_type(enum nn_dtype dtype);
  * The constant of a tensor; raw: of an initializer. Its dimensions must be those of its bytes.
  * Errors say what is wrong, not where.
  */
-int nn_onnx_constant_read(struct nn_onnx_constant *c, const struct nn_onnx_file *file,
-			  const Onnx__Tensor *tensor, const struct nn_onnx_raw *raw,
+int nn_onnx_constant_read(struct nn_onnx_constant *c, struct nn_onnx_file *file,
+			  const Onnx__Tensor *tensor, struct nn_onnx_raw *raw,
 			  struct nn_error *err);
+/* Its elements, read now if they have waited. */
+const void *nn_onnx_data(const struct nn_onnx_constant *c);
 /* Element i, of any type. */
 double nn_onnx_real(const struct nn_onnx_constant *c, size_t i);
 int64_t nn_onnx_whole(const struct nn_onnx_constant *c, size_t i);

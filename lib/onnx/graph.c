@@ -255,7 +255,7 @@ static int open_graph(struct nn_onnx_graph *g, struct nn_error *err)
 	return 0;
 }
 
-int nn_onnx_graph_open(struct nn_onnx_graph *g, const struct nn_onnx_file *file,
+int nn_onnx_graph_open(struct nn_onnx_graph *g, struct nn_onnx_file *file,
 		       struct nn_error *err)
 {
 	*g = (struct nn_onnx_graph){ .file = file };

@@ -74,7 +74,7 @@ struct nn_onnx_line {
 };
 
 struct nn_onnx_graph {
-	const struct nn_onnx_file *file;
+	struct nn_onnx_file *file;
 	int64_t opset;
 	struct nn_names *names;
 	struct nn_onnx_value *values;
@@ -91,7 +91,7 @@ struct nn_onnx_graph {
 };
 
 /* graph.c: values and nodes of the file; which matter, and that none comes before its inputs. */
-int nn_onnx_graph_open(struct nn_onnx_graph *g, const struct nn_onnx_file *file,
+int nn_onnx_graph_open(struct nn_onnx_graph *g, struct nn_onnx_file *file,
 		       struct nn_error *err);
 void nn_onnx_graph_close(struct nn_onnx_graph *g);
 /* A constant that belongs to the graph; NULL: out of memory. */

@@ -198,9 +198,10 @@ static int import(struct nn_onnx_graph *g, struct nn_error *err)
 	return 0;
 }
 
-int nn_onnx_read(struct nn_st **st, struct nn_input *input, bool beside, struct nn_error *err)
+int nn_onnx_read(struct nn_st **st, struct nn_input *input, bool beside, bool later,
+		 struct nn_error *err)
 {
-	struct nn_onnx_file file = { .path = nn_input_name(input), .beside = beside };
+	struct nn_onnx_file file = { .path = nn_input_name(input), .beside = beside, .later = later };
 	struct nn_onnx_graph graph = { 0 };
 	int status = nn_onnx_file_read(&file, input, err);
 

@@ -34,7 +34,7 @@ int nn_onnx_file_read(struct nn_onnx_file *f, struct nn_input *input, struct nn_
 	ProtobufCAllocator allocator = { take, give, f };
 	const struct nn_text *bytes = &f->skeleton.bytes;
 
-	if (nn_onnx_skeleton(&f->skeleton, input, err) < 0)
+	if (nn_onnx_skeleton(&f->skeleton, input, f->later, err) < 0)
 		return -1;
 	f->budget = BUDGET + BUDGET_RATIO * bytes->length;
 	f->model = bytes->length == 0 ? NULL

@@ -9,6 +9,7 @@
 struct nn_onnx_file {
 	const char *path; /* for messages, and where external data are */
 	bool beside;      /* it lies in a folder: external data may lie there too */
+	bool later;       /* large weights wait in it */
 	Onnx__Model *model;
 	struct nn_onnx_skeleton skeleton;
 	size_t spent, budget; /* bytes that unpacking took and may take */

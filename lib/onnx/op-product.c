@@ -48,7 +48,7 @@ static int as_vector(struct nn_onnx_graph *g, const struct nn_onnx_constant **c,
 	if (!made || nn_onnx_constant_room(made, (*c)->dtype, &shape, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		memcpy(nn_block_at(&made->owned, i * size), (*c)->data, size);
+		memcpy(nn_block_at(&made->owned, i * size), nn_onnx_data(*c), size);
 	*c = made;
 	return 0;
 }
@@ -196,7 +196,7 @@ static int pad_kernel(struct nn_onnx_graph *g, const struct nn_onnx_constant **c
 
 			memcpy(nn_block_at(&made->owned,
 					   (row * shape->dim[3] + e->before[1]) * size),
-			       (const char *)(*c)->data + (i * from.dim[2] + y) * run, run);
+			       (const char *)nn_onnx_data(*c) + (i * from.dim[2] + y) * run, run);
 		}
 	*c = made;
 	return 0;

@@ -160,7 +160,7 @@ static int add_blocks(struct nn_onnx_graph *g, const struct recurrent *r, int li
 		return -1;
 	for (size_t k = 0; k < gates; k++)
 		memcpy(nn_block_at(&made->owned, k * size),
-		       (const char *)b->from->data +
+		       (const char *)nn_onnx_data(b->from) +
 			       (way * b->all + b->first + r->cell->theirs[k]) * size,
 		       size);
 	return nn_onnx_add_parameter(g, line, name, made, &shape, err);

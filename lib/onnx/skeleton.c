@@ -1,8 +1,11 @@
 /* A walk over the fields of an ONNX model as they come, which keeps weights apart from the rest. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limit.h"
 #include "base/memory.h"
+#include "file/safetensors.h"
 #include "onnx/skeleton.h"
 
 #define MOST_BYTES ((uint64_t)INT32_MAX) /* of a message: protobuf's own limit */
@@ -142,6 +145,11 @@ static int take_weights(struct nn_onnx_skeleton *k, const struct span *s, size_t
 {
 	size_t at = (k->used + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 
+	if (k->fd >= 0 && n >= NN_ST_LATER) {
+		*raw = (struct nn_onnx_raw){ .n = n, .found = true, .waits = true };
+		raw->begin = k->size - (uint64_t)nn_input_left(s->input);
+		return nn_input_skip(s->input, n, err);
+	}
 	*raw = (struct nn_onnx_raw){ .n = n, .at = at, .found = true };
 	k->used = at + n;
 	return nn_input_load(s->input, &k->weights, at, n, "a tensor", err);
@@ -237,24 +245,59 @@ static int take_model(struct nn_onnx_skeleton *k, struct span s, struct nn_error
 	return status < 0 || more < 0 ? -1 : 0;
 }
 
-int nn_onnx_skeleton(struct nn_onnx_skeleton *k, struct nn_input *input, struct nn_error *err)
+/* Places for what waits, behind the others, whose memory nothing touches until it is loaded. */
+static int place_waiting(struct nn_onnx_skeleton *k, struct nn_error *err)
+{
+	for (size_t i = 0; i < k->n_raw; i++) {
+		struct nn_onnx_raw *raw = &k->raw[i];
+
+		if (!raw->waits)
+			continue;
+		raw->at = (k->used + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
+		if (!nn_add(raw->at, raw->n, &k->used))
+			return nn_fail(err, NN_ENOMEM, "the tensors are larger than memory can be");
+	}
+	return nn_block_reserve(&k->weights, k->used, err);
+}
+
+int nn_onnx_skeleton(struct nn_onnx_skeleton *k, struct nn_input *input, bool later,
+		     struct nn_error *err)
 {
 	int64_t left = nn_input_left(input);
 	struct span s = { input, left < 0 ? UINT64_MAX : (uint64_t)left, "the model" };
+	uint64_t begin = 0;
 
-	/* all of a file is weights, about */
-	if (left > 0 && (uint64_t)left <= MOST_BYTES &&
-	    nn_block_reserve(&k->weights, (size_t)left, err) < 0)
-		return nn_fail_at(err, "%s", nn_input_name(input));
+	k->fd = later ? nn_input_reopen(input, &begin) : -1;
+	k->size = begin + (left < 0 ? 0 : (uint64_t)left);
 	if (take_model(k, s, err) < 0)
 		return -1;
 	if (k->bytes.failed)
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate a model's graph",
 			       nn_input_name(input));
+	if (place_waiting(k, err) < 0)
+		return nn_fail_at(err, "%s", nn_input_name(input));
 	for (size_t i = 0; i < k->n_raw; i++)
 		if (k->raw[i].found)
 			k->raw[i].data = nn_block_at(&k->weights, k->raw[i].at);
 	return 0;
+}
+
+void nn_onnx_skeleton_load(struct nn_onnx_skeleton *k, struct nn_onnx_raw *raw)
+{
+	if (!raw->waits)
+		return;
+	raw->waits = false;
+	for (size_t done = 0; done < raw->n;) {
+		ssize_t got = pread(k->fd, nn_block_at(&k->weights, raw->at + done), raw->n - done,
+				    (off_t)(raw->begin + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		k->failed |= got <= 0;
+		if (got <= 0)
+			return;
+		done += (size_t)got;
+	}
 }
 
 void nn_onnx_skeleton_free(struct nn_onnx_skeleton *k)
@@ -262,5 +305,7 @@ void nn_onnx_skeleton_free(struct nn_onnx_skeleton *k)
 	nn_text_free(&k->bytes);
 	nn_free(k->raw);
 	nn_block_free(&k->weights);
+	if (k->fd >= 0)
+		close(k->fd);
 	*k = (struct nn_onnx_skeleton){ 0 };
 }

@@ -176,6 +176,27 @@ static int make_room(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *wei
 	return nn_block_reserve(&weights->weights, total, err);
 }
 
+/* Parameters that nobody looked at stay in the file. */
+static int leave_waiting(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights,
+			 struct nn_st *st, struct nn_error *err)
+{
+	int fd = weights->fd;
+
+	if (fd < 0)
+		return 0;
+	weights->fd = -1;
+	if (nn_st_later_open(st, fd, g->file->path, err) < 0)
+		return -1;
+	for (size_t i = 0; i < g->n_parameters; i++) {
+		const struct nn_onnx_raw *raw = g->parameters[i].constant->raw;
+
+		if (raw && raw->waits)
+			nn_st_later_set(st, (size_t)(nn_st_find(st, st->names[i]) - st->tensors),
+					raw->begin);
+	}
+	return 0;
+}
+
 static int take_tensors(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *weights,
 			struct nn_st *st, struct nn_error *err)
 {
@@ -192,14 +213,17 @@ static int take_tensors(const struct nn_onnx_graph *g, struct nn_onnx_skeleton *
 		st->names[i] = tensor_name(g, p, err);
 		status = st->names[i] ? 0 : -1;
 		if (at[i] > weights->used && p->constant->count > 0)
-			memcpy(data, p->constant->data, bytes_of(p));
+			memcpy(data, nn_onnx_data(p->constant), bytes_of(p));
 		st->tensors[i] =
 			(struct nn_st_tensor){ st->names[i], p->constant->dtype, p->shape, data };
 	}
+	if (status == 0 && weights->failed)
+		status = nn_fail(err, NN_EFORMAT, "ends early, it was cut while it was read");
 	if (status == 0 && g->n_parameters > 0) {
 		st->arrays[0] = weights->weights;
 		weights->weights = (struct nn_block){ 0 };
 		nn_st_sort(st->tensors, st->n_tensors);
+		status = leave_waiting(g, weights, st, err);
 	}
 	nn_free(at);
 	return status;

@@ -251,7 +251,7 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 		model->outputs +=
 			count_values(model->program, &model->program->outputs[i].value, 1);
 	model->idle = nn_idle_new(err);
-	return model->idle ? nn_model_load_weights(model, source->params, err) : -1;
+	return model->idle ? nn_model_load_weights(model, source, err) : -1;
 }
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source,

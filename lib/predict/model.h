@@ -44,6 +44,7 @@ struct nn_model_source {
 	enum nn_products products;
 	const char *device_name; /* of --device; NULL: cpu */
 	size_t batch;            /* rows at once, which auto asks for; 0: 1 */
+	int threads;             /* that read and pack large weights; 0: the caller's; -1: as many as there are */
 	const struct nn_device
 		*device; /* in place of the name: its type is that of the computation */
 	/*
@@ -60,7 +61,8 @@ int nn_model_load(struct nn_model **model, const struct nn_model_source *source,
 /* Inside: model->file and model->part; model->weights, of the file if params is NULL. */
 int nn_model_read_file(struct nn_model *model, const struct nn_model_source *source,
 		       struct nn_error *err);
-int nn_model_load_weights(struct nn_model *model, const void *const *params, struct nn_error *err);
+int nn_model_load_weights(struct nn_model *model, const struct nn_model_source *source,
+			  struct nn_error *err);
 
 /* nn_model_encode that adds to `unseen`. */
 struct nn_encoder_unseen;

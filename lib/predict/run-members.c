@@ -53,7 +53,8 @@ static int load(struct nn_run *r, size_t k, int precision, struct nn_error *err)
 					  .precision = precision,
 					  .products = r->p->products,
 					  .device_name = r->p->device,
-					  .batch = r->p->device_batch };
+					  .batch = r->p->device_batch,
+					  .threads = r->threads ? r->threads : -1 };
 
 	if (o->model_text && r->p->data && nn_data_sample(r->p->data, &sample))
 		as.sample = &sample;

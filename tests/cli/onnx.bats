@@ -116,3 +116,13 @@ dense ?' --target=price --loss=mse --time-limit=1000 -o old.onnx t.csv
   run -0 nn-predict --version -v
   [[ $output == *$'\nONNX: opsets 7 to 22 in, 13 out'* ]]
 }
+
+@test "onnx: large weights stay in the file until they are packed; a pipe gives the same bytes" {
+  awk 'BEGIN { for (i = 0; i < 400; i++) printf "c%d,", i; print "y"; for (r = 0; r < 4; r++) { for (i = 0; i < 400; i++) printf "%d,", (i + r) % 9; print r } }' >wide-train.csv
+  nn-train -q -m 'dense 300, relu, dense 1' --target=y --loss=mse --epochs=1 --normalize=none wide-train.csv -o large.onnx
+  nn-predict large.onnx wide-train.csv >there
+  cat large.onnx | nn-predict - wide-train.csv >piped
+  cmp there piped
+  nn-predict -m 'dense 300, relu, dense 1' large.onnx wide-train.csv >as
+  [ -s as ]
+}

@@ -443,3 +443,22 @@ PYTHON
     [[ $stderr == "nn-predict: $bad: tensor \"0.weight\": "* ]]
   done
 }
+
+@test "predict: weights that are read where they are packed give the bytes of those from a pipe" {
+  printf 'input 8x16x16\nconv2d 64 3x3\nbatchnorm\nrelu\nmaxpool2d 2\nconv2d 136 3x3\nrelu\nflatten\ndense 700\nrelu\ndense 3\n' >large.nn
+  python3 -c 'import struct
+h = "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (3, 8, 16, 16)}".ljust(117) + "\n"
+v = [((i * 7919) % 1000) / 500 - 1 for i in range(3 * 2048)]
+open("x.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h.encode() + struct.pack("<%df" % len(v), *v))
+h = "{\"descr\": \"<i8\", \"fortran_order\": False, \"shape\": (3,)}".ljust(117) + "\n"
+open("t.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h.encode() + struct.pack("<3q", 0, 1, 2))'
+  for p in f32 bf16 f64; do
+    NN_DEVICE=cpu nn-train -q -m large.nn --epochs=1 --precision=$p -o large-$p.st x.npy t.npy
+    export NN_DEVICE=cpu
+    cat large-$p.st | nn-predict - x.npy >piped
+    for threads in 1 3; do
+      nn-predict --threads=$threads large-$p.st x.npy >there
+      cmp piped there
+    done
+  done
+}

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	REQUIRE(nn_input_open_memory(&input, "m.onnx", &err) == 0);
 	nn_input_give(input, data, n);
-	if (onnx->read(&st, input, false, &err) == 0) {
+	if (onnx->read(&st, input, false, false, &err) == 0) {
 		parse(st);
 		nn_st_free(st);
 	} else {

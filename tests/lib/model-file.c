@@ -399,11 +399,48 @@ static void operands(void)
 		opens("pipe", false, "yes", "model: -m takes text from a pipe");
 }
 
+/* Large weights are read from the file when they are asked for. */
+static void waiting(void)
+{
+	struct model m = make("input 400\ndense 300\n", NN_F32);
+	struct nn_model_file *file = NULL;
+	struct nn_error err = { 0 };
+	float some[7];
+	void **params;
+
+	if (write_model("large", &m, NN_F32, &err) < 0 ||
+	    nn_model_file_read(&file, "large", NULL, &err) < 0 ||
+	    !(params = nn_params_new(nn_net_program(m.net), NN_F32, &err))) {
+		printf("Bail out! %s\n", err.text);
+		exit(1);
+	}
+	ok(!nn_model_file_some(file, NN_F32, 0, 0, 7, NULL, NULL) &&
+		   nn_model_file_some(file, NN_F32, 1, 0, 7, NULL, NULL),
+	   "model file: large weights wait in the file, small ones do not");
+	ok(run("cp again large.new && mv large.new large") == 0 &&
+		   nn_model_file_some(file, NN_F32, 0, 119990, 7, some, &err) == some &&
+		   memcmp(some, (float *)m.params[0] + 119990, sizeof some) == 0 &&
+		   nn_model_file_params(file, NN_F32, params, &err) == 0 &&
+		   memcmp(params[0], m.params[0], 480000) == 0,
+	   "model file: and come from there, whatever file has its name then");
+	nn_model_file_free(file);
+	if (write_model("large", &m, NN_F32, &err) < 0 ||
+	    nn_model_file_read(&file, "large", NULL, &err) < 0 || truncate("large", 100000) < 0)
+		printf("Bail out! %s\n", err.text);
+	fails_as(nn_model_file_params(file, NN_F32, params, &err), &err, NN_EFORMAT,
+		 "large: ends early, it was cut while it was read",
+		 "model file: one that was cut meanwhile is an error");
+	nn_model_file_free(file);
+	nn_free(params);
+	unmake(&m);
+}
+
 int main(void)
 {
 	go_to_tmp();
 	round_trip(NN_F32, "m", "again");
 	round_trip(NN_F64, "m64", "again64");
+	waiting();
 	names();
 	every_layer();
 	wrong_tensors();

@@ -42,6 +42,40 @@ static size_t conv_column(const struct nn_conv *c, size_t k)
 	return k % c->cin * (size_t)(c->h.n * c->w.n) + k / c->cin;
 }
 
+/* Steps of a chain at once: of so many a row of the canonical weight has a line of the cache. */
+#define NN_PACK_STEPS 16
+
+/*
+ * Steps of a panel: `width` channels, of which n are there, `row` reals apart. Rows are read line by
+ * line, for many that lie a power of two apart do not stay in the cache; what is written does.
+ */
+static void pack_steps(const real *canonical, size_t row, const size_t *column, size_t steps,
+		       real *packed, size_t width, size_t n)
+{
+	for (size_t o = 0; o < width; o++)
+		for (size_t k = 0; k < steps; k++)
+			packed[k * width + o] = o < n ? canonical[o * row + column[k]] : 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The panel of a group that begins at channel o0, whose weights are canonical. */
+static void pack_conv_panel(const struct nn_conv *c, const real *canonical, real *packed, size_t o0)
+{
+	const size_t chain = nn_chain(c), width = nn_panel_width(c->cout, o0);
+	size_t column[NN_PACK_STEPS], steps;
+	for (size_t k0 = 0; k0 < chain; k0 += steps) {
+		steps = least(chain - k0, NN_PACK_STEPS);
+		for (size_t k = 0; k < steps; k++)
+			column[k] = conv_column(c, k0 + k);
+		pack_steps(canonical, chain, column, steps, packed + place(o0, k0, c->cout, chain),
+			   width, least(c->cout - o0, width));
+	}
+}
+
 void NN_K(conv_pack)(const struct nn_conv *c, const real *canonical, real *packed)
 {
 	const size_t chain = nn_chain(c), lanes = nn_packed_channels(c->cout);
@@ -50,12 +84,9 @@ void NN_K(conv_pack)(const struct nn_conv *c, const real *canonical, real *packe
 		return;
 	}
 	for (size_t g = 0; g < c->groups; g++)
-		for (size_t o = 0; o < lanes; o++)
-			for (size_t k = 0; k < chain; k++)
-				packed[g * chain * lanes + place(o, k, c->cout, chain)] =
-					o < c->cout ? canonical[(g * c->cout + o) * chain +
-								conv_column(c, k)]
-						    : 0;
+		for (size_t o0 = 0; o0 < c->cout; o0 += NN_PANEL)
+			pack_conv_panel(c, canonical + (g * c->cout + o0) * chain,
+					packed + g * chain * lanes, o0);
 }
 
 void NN_K(conv_unpack)(const struct nn_conv *c, const real *packed, real *canonical)
@@ -80,10 +111,17 @@ static size_t dense_column(const struct nn_matrix *d, size_t k)
 
 void NN_K(dense_pack)(const struct nn_matrix *d, const real *canonical, real *packed)
 {
-	for (size_t o = 0; o < nn_packed_channels(d->out); o++)
-		for (size_t k = 0; k < d->in; k++)
-			packed[place(o, k, d->out, d->in)] =
-				o < d->out ? canonical[o * d->in + dense_column(d, k)] : 0;
+	size_t column[NN_PACK_STEPS], steps, width;
+	for (size_t o0 = 0; o0 < d->out; o0 += NN_PANEL)
+		for (size_t k0 = 0; k0 < d->in; k0 += steps) {
+			steps = least(d->in - k0, NN_PACK_STEPS);
+			width = nn_panel_width(d->out, o0);
+			for (size_t k = 0; k < steps; k++)
+				column[k] = dense_column(d, k0 + k);
+			pack_steps(canonical + o0 * d->in, d->in, column, steps,
+				   packed + place(o0, k0, d->out, d->in), width,
+				   least(d->out - o0, width));
+		}
 }
 
 void NN_K(dense_unpack)(const struct nn_matrix *d, const real *packed, real *canonical)

@@ -1,0 +1,106 @@
+/*
+ * Values that stay in their file until they are wanted, so that large weights go from there to where
+ * they are packed, and lie nowhere else.
+ *
+ * They are read, not mapped: a file that is cut must not become a SIGBUS. Another file that takes
+ * its name does no harm.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "file/convert.h"
+#include "file/safetensors.h"
+
+#define HERE UINT64_MAX
+
+struct nn_st_later {
+	int fd;
+	char *name;
+	uint64_t *at; /* [n_tensors], HERE: in memory */
+};
+
+int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error *err)
+{
+	struct nn_st_later *later = st->later = nn_alloc(1, sizeof *later, err);
+
+	if (!later) {
+		close(fd);
+		return -1;
+	}
+	later->fd = fd;
+	later->name = nn_strdup(name, err);
+	later->at = nn_alloc(st->n_tensors, sizeof *later->at, err);
+	for (size_t i = 0; later->at && i < st->n_tensors; i++)
+		later->at[i] = HERE;
+	return later->name && later->at ? 0 : -1;
+}
+
+void nn_st_later_set(struct nn_st *st, size_t i, uint64_t at)
+{
+	st->later->at[i] = at;
+	st->tensors[i].data = NULL;
+}
+
+void nn_st_later_close(struct nn_st *st)
+{
+	struct nn_st_later *later = st->later;
+
+	st->later = NULL;
+	if (!later)
+		return;
+	close(later->fd);
+	nn_free(later->name);
+	nn_free(later->at);
+	nn_free(later);
+}
+
+static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, size_t n,
+		   struct nn_error *err)
+{
+	ssize_t got;
+
+	for (size_t done = 0; done < n; done += (size_t)got) {
+		got = pread(later->fd, bytes + done, n - done, (off_t)(at + done));
+		if (got < 0 && errno == EINTR)
+			got = 0;
+		else if (got < 0)
+			return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", later->name);
+		else if (got == 0)
+			return nn_fail(err, NN_EFORMAT, "%s: ends early, it was cut while it was read",
+				       later->name);
+	}
+	return 0;
+}
+
+/* Values of another type come through a small buffer. */
+static int read_values(const struct nn_st_later *later, uint64_t at, enum nn_dtype from, size_t n,
+		       enum nn_dtype dtype, char *values, struct nn_error *err)
+{
+	size_t size = nn_dtype_size(from), some;
+	_Alignas(NN_ALIGN) char part[16384];
+
+	if (from == dtype)
+		return read_at(later, at, values, n * size, err);
+	for (size_t done = 0; done < n; done += some) {
+		some = n - done < sizeof part / size ? n - done : sizeof part / size;
+		if (read_at(later, at + done * size, part, some * size, err) < 0)
+			return -1;
+		nn_convert(from, part, some, dtype, values + done * nn_dtype_size(dtype));
+	}
+	return 0;
+}
+
+int nn_st_some(const struct nn_st *st, const struct nn_st_tensor *tensor, enum nn_dtype dtype,
+	       size_t first, size_t n, void *values, struct nn_error *err)
+{
+	size_t i = (size_t)(tensor - st->tensors), before = first * nn_dtype_size(tensor->dtype);
+	struct nn_st_tensor some = *tensor;
+
+	if (st->later && st->later->at[i] != HERE)
+		return read_values(st->later, st->later->at[i] + before, tensor->dtype, n, dtype,
+				   values, err);
+	some.shape = nn_shape1(n);
+	some.data = (const char *)tensor->data + before;
+	return nn_st_get(&some, dtype, values, err);
+}
