@@ -83,14 +83,17 @@ static int read_pixels(struct reading *r)
 {
 	const struct nn_picture *p = &r->found;
 	size_t plane = p->width * p->height;
+	unsigned char *row;
 
-	r->pixels = nn_alloc(p->width, p->channels, r->err);
+	r->pixels = nn_alloc(p->width + 1, p->channels, r->err);
 	if (!r->pixels)
 		return -1;
 	jpeg_start_decompress(&r->jpeg);
+	/* libjpeg-turbo writes an aligned row past the caches, from where it would have to come back */
+	row = r->pixels + 1;
 	for (size_t y = 0; y < p->height; y++) {
-		jpeg_read_scanlines(&r->jpeg, &r->pixels, 1);
-		nn_picture_part(r->pixels, p->width, p->channels, r->planes + y * p->width, plane);
+		jpeg_read_scanlines(&r->jpeg, &row, 1);
+		nn_picture_part(row, p->width, p->channels, r->planes + y * p->width, plane);
 	}
 	jpeg_finish_decompress(&r->jpeg);
 	return 0;
