@@ -29,6 +29,20 @@ bool nn_read_all(int fd, void *bytes, size_t n)
 	return true;
 }
 
+bool nn_read_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = pread(fd, (char *)bytes + done, n - done, (off_t)(at + done));
+
+		if (got == 0 || (got < 0 && errno != EINTR)) {
+			errno = got < 0 ? errno : 0;
+			return false;
+		}
+		done += got > 0 ? (size_t)got : 0;
+	}
+	return true;
+}
+
 bool nn_write_all(int fd, const void *bytes, size_t n)
 {
 	for (const char *at = bytes; n > 0;) {

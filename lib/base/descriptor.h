@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* As read(2), which gives what is there. */
@@ -13,6 +14,8 @@ ssize_t nn_read_some(int fd, void *bytes, size_t n);
  * read.
  */
 bool nn_read_all(int fd, void *bytes, size_t n);
+/* The same of a file's bytes from `at` on, wherever the descriptor stands. */
+bool nn_read_at(int fd, void *bytes, size_t n, uint64_t at);
 /* false: an error in errno. */
 bool nn_write_all(int fd, const void *bytes, size_t n);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
@@ -58,19 +59,11 @@ void nn_st_later_close(struct nn_st *st)
 static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, size_t n,
 		   struct nn_error *err)
 {
-	ssize_t got;
-
-	for (size_t done = 0; done < n; done += (size_t)got) {
-		got = pread(later->fd, bytes + done, n - done, (off_t)(at + done));
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got < 0)
-			return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", later->name);
-		else if (got == 0)
-			return nn_fail(err, NN_EFORMAT, "%s: ends early, it was cut while it was read",
-				       later->name);
-	}
-	return 0;
+	if (nn_read_at(later->fd, bytes, n, at))
+		return 0;
+	return errno ? nn_fail_errno(err, NN_EFAIL, "%s: cannot read", later->name)
+		     : nn_fail(err, NN_EFORMAT, "%s: ends early, it was cut while it was read",
+			       later->name);
 }
 
 /* Values of another type come through a small buffer. */

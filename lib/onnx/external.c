@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "onnx/external.h"
@@ -103,20 +104,10 @@ static int check(int fd, const struct place *p, size_t n, struct nn_error *err)
 
 static int read_all(int fd, uint64_t offset, unsigned char *to, size_t n, struct nn_error *err)
 {
-	while (n > 0) {
-		ssize_t got = pread(fd, to, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return nn_fail_errno(err, NN_EFORMAT, "external data: cannot read");
-		if (got == 0)
-			return nn_fail(err, NN_EFORMAT, "external data: the file has been cut");
-		to += got;
-		n -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return 0;
+	if (nn_read_at(fd, to, n, offset))
+		return 0;
+	return errno ? nn_fail_errno(err, NN_EFORMAT, "external data: cannot read")
+		     : nn_fail(err, NN_EFORMAT, "external data: the file has been cut");
 }
 
 int nn_onnx_external(const struct nn_onnx_file *file, const Onnx__Tensor *tensor, size_t n,

@@ -1,8 +1,8 @@
 /* A walk over the fields of an ONNX model as they come, which keeps weights apart from the rest. */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/limit.h"
 #include "base/memory.h"
 #include "file/safetensors.h"
@@ -287,17 +287,7 @@ void nn_onnx_skeleton_load(struct nn_onnx_skeleton *k, struct nn_onnx_raw *raw)
 	if (!raw->waits)
 		return;
 	raw->waits = false;
-	for (size_t done = 0; done < raw->n;) {
-		ssize_t got = pread(k->fd, nn_block_at(&k->weights, raw->at + done), raw->n - done,
-				    (off_t)(raw->begin + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		k->failed |= got <= 0;
-		if (got <= 0)
-			return;
-		done += (size_t)got;
-	}
+	k->failed |= !nn_read_at(k->fd, nn_block_at(&k->weights, raw->at), raw->n, raw->begin);
 }
 
 void nn_onnx_skeleton_free(struct nn_onnx_skeleton *k)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/picture/store.h"
@@ -179,24 +180,17 @@ static int changed(const struct nn_picture_store *s, uint64_t row, struct nn_err
 static int read_at(const struct nn_picture_store *s, int fd, uint64_t row, uint64_t from,
 		   void *bytes, struct nn_error *err)
 {
-	size_t n = entry_of(s, row)->n;
 	char place[PLACE];
+	int why;
 
-	for (size_t at = 0; at < n;) {
-		ssize_t got = pread(fd, (char *)bytes + at, n - at, (off_t)(from + at));
-
-		if (got == 0)
-			return changed(s, row, err);
-		if (got < 0 && errno != EINTR) {
-			int why = errno;
-
-			place_of(s, row, place, sizeof place);
-			errno = why;
-			return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
-		}
-		at += got > 0 ? (size_t)got : 0;
-	}
-	return 0;
+	if (nn_read_at(fd, bytes, entry_of(s, row)->n, from))
+		return 0;
+	why = errno;
+	if (!why)
+		return changed(s, row, err);
+	place_of(s, row, place, sizeof place);
+	errno = why;
+	return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
 }
 
 /* A file of the folder, as long as it is the one that was seen at first. */
