@@ -185,8 +185,8 @@ static int source_input(const void *data, size_t input, const uint64_t *rows, si
 	return 0;
 }
 
-static int source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
-			 void *values, struct nn_error *err)
+int nn_dataset_source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
+			     void *values, struct nn_error *err)
 {
 	(void)err;
 	nn_dataset_fill_target(data, target, rows, n, values);
@@ -198,8 +198,8 @@ static void source_fetch(const void *data, const uint64_t *rows, size_t n)
 	fetch_rows(data, rows, n);
 }
 
-static int source_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
-			  struct nn_error *err)
+int nn_dataset_source_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
+			      struct nn_error *err)
 {
 	const struct nn_dataset *ds = data;
 
@@ -210,11 +210,11 @@ static int source_weights(const void *data, const uint64_t *rows, size_t n, doub
 }
 
 static const struct nn_source_ops memory = { .fill_input = source_input,
-					     .fill_target = source_target,
+					     .fill_target = nn_dataset_source_target,
 					     .fetch = source_fetch },
 				  weighed = { .fill_input = source_input,
-					      .fill_target = source_target,
-					      .fill_weights = source_weights,
+					      .fill_target = nn_dataset_source_target,
+					      .fill_weights = nn_dataset_source_weights,
 					      .fetch = source_fetch };
 
 struct nn_source nn_dataset_source(const struct nn_dataset *ds)

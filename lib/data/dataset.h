@@ -143,6 +143,19 @@ static inline int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t ro
 }
 
 /*
+ * streamed.c: what sources of such rows give for an input, of rows that lie at `made` and of those
+ * that are fetched on the spot. And what every source over a dataset gives (dataset.c).
+ */
+int nn_dataset_fill_made(const void *data, size_t input, const unsigned char *made, size_t n,
+			 bool channels_last, void *values, struct nn_error *err);
+int nn_dataset_fill_streamed(const void *data, size_t input, const uint64_t *rows, size_t n,
+			     bool channels_last, void *values, struct nn_error *err);
+int nn_dataset_source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
+			     void *values, struct nn_error *err);
+int nn_dataset_source_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
+			      struct nn_error *err);
+
+/*
  * For data that were read before: a dataset without rows, for a schema (taken) where no start model
  * has one, and its held-out data. What could not be made is freed by nn_dataset_free.
  */

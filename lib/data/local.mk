@@ -5,7 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/sequence/arrays.c lib/data/sequence/line.c lib/data/sequence/line.h lib/data/sequence/lines.c \
 	lib/data/sequence/sequence.c lib/data/sequence/sequence.h \
 	lib/data/cache/cache.h lib/data/cache/key.c lib/data/cache/read.c lib/data/cache/stream.c \
-	lib/data/cache/write.c \
+	lib/data/cache/write.c lib/data/streamed.c \
 	lib/data/array.c \
 	lib/data/array.h \
 	lib/data/batch.c \

@@ -54,19 +54,6 @@ static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
 	*handed_bytes = nn_picture_store_mean(store_of(data));
 }
 
-static int fill_made(const void *data, size_t input, const unsigned char *made, size_t n,
-		     bool channels_last, void *values, struct nn_error *err)
-{
-	const struct nn_dataset *ds = data;
-	struct nn_row_block block = ds->inputs[input].source;
-
-	(void)err;
-	block.data = made;
-	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &block, NULL, n, channels_last,
-		      values);
-	return 0;
-}
-
 /* ---- on the spot ---- */
 
 int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
@@ -82,42 +69,16 @@ int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned c
 	return status;
 }
 
-static int fill_input(const void *data, size_t input, const uint64_t *rows, size_t n,
-		      bool channels_last, void *values, struct nn_error *err)
-{
-	const struct nn_dataset *ds = data;
-	size_t row_bytes = ds->coding->inputs[input].size * nn_dtype_size(ds->dtype);
-	unsigned char *made = nn_alloc(1, nn_picture_store_rows(store_of(ds))->size, err);
-	int status = made ? 0 : -1;
-
-	for (size_t i = 0; status == 0 && i < n; i++) {
-		status = nn_dataset_picture_row(ds, rows[i], made, err);
-		if (status == 0)
-			status = fill_made(ds, input, made, 1, channels_last,
-					   (char *)values + i * row_bytes, err);
-	}
-	nn_free(made);
-	return status;
-}
-
-static int fill_target(const void *data, size_t target, const uint64_t *rows, size_t n,
-		       void *values, struct nn_error *err)
-{
-	(void)err;
-	nn_dataset_fill_target(data, target, rows, n, values);
-	return 0;
-}
-
 /* The name of the work is what the table of stages has. */
 #define STREAMED(id, title) \
 	static const struct nn_source_stages id##_stages = { \
 		.n = 2, \
 		.stage = { { "read", true, read_rows }, { title, false, decode_rows } }, \
 		.sizes = sizes, \
-		.fill_input = fill_made, \
+		.fill_input = nn_dataset_fill_made, \
 	}; \
-	static const struct nn_source_ops id = { .fill_input = fill_input, \
-						 .fill_target = fill_target, \
+	static const struct nn_source_ops id = { .fill_input = nn_dataset_fill_streamed, \
+						 .fill_target = nn_dataset_source_target, \
 						 .stages = &id##_stages };
 
 STREAMED(jpeg, "jpeg decode")

@@ -93,17 +93,6 @@ static int fill_target(const void *data, size_t target, const uint64_t *rows, si
 	return 0;
 }
 
-static int fill_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
-			struct nn_error *err)
-{
-	const struct nn_dataset *ds = data;
-
-	(void)err;
-	for (size_t i = 0; i < n; i++)
-		weights[i] = ds->weights[rows[i]];
-	return 0;
-}
-
 static int lengths_of(const void *data, const uint64_t *rows, size_t n, uint32_t *lengths,
 		      struct nn_error *err)
 {
@@ -120,7 +109,7 @@ static const struct nn_source_ops sequences = { .fill_input = fill_input,
 						.lengths = lengths_of },
 				  weighed = { .fill_input = fill_input,
 					      .fill_target = fill_target,
-					      .fill_weights = fill_weights,
+					      .fill_weights = nn_dataset_source_weights,
 					      .lengths = lengths_of };
 
 /* ---- while they are read ---- */
