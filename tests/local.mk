@@ -468,7 +468,7 @@ endif
 fuzz: $(FUZZ)
 fuzz-pull: all
 	@mkdir -p tests/fuzz/corpus
-	$(FUZZ_CC) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number-list.c $(FUZZ_LIBS)
+	$(FUZZ_CC) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number/list.c $(FUZZ_LIBS)
 	tests/fuzz/pull $(FUZZ_FOR) -runs=$(FUZZ_PULL_RUNS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict tests/fuzz/corpus
 fuzz-pictures: all
 	@mkdir -p tests/fuzz/pictures-corpus tests/fuzz/pictures-files
@@ -483,7 +483,7 @@ fuzz-pictures: all
 		$(FUZZ_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
 	tests/fuzz/pictures $(FUZZ_FOR) -runs=$(FUZZ_RUNS) tests/fuzz/pictures-corpus
 FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-open.c $(srcdir)/lib/file/n[pz]*.c $(srcdir)/lib/file/zip.c \
-	$(srcdir)/lib/file/pickle*.c $(srcdir)/lib/file/torch*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
+	$(srcdir)/lib/file/torch/*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
 	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
 	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c $(srcdir)/lib/data/c[ih]*.c \
 	$(srcdir)/lib/data/measure.c $(srcdir)/lib/data/fill.c $(srcdir)/lib/file/idx.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/array.c \

@@ -20,9 +20,9 @@ lib_libnn_la_SOURCES += \
 	lib/base/median.c lib/base/median.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \
-	lib/base/number.c lib/base/number-digits.h lib/base/number-format.c lib/base/number.h \
-	lib/base/number-line.c lib/base/number-line.h lib/base/number-list.c lib/base/number-list.h lib/base/number-wide.h \
-	lib/base/number-ranges.c \
+	lib/base/number.h lib/base/number-line.h lib/base/number-list.h \
+	lib/base/number/digits.h lib/base/number/format.c lib/base/number/line.c lib/base/number/list.c \
+	lib/base/number/number.c lib/base/number/ranges.c lib/base/number/wide.h \
 	lib/base/option.h lib/base/option/arguments.c lib/base/option/completion.c \
 	lib/base/option/config.c lib/base/option/help.c lib/base/option/json.c \
 	lib/base/option/manual.c lib/base/option/parse.c lib/base/option/standard.c \

@@ -24,7 +24,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy.h \
 	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
 	lib/file/pull.c lib/file/pull-array.c lib/file/pull-keys.c lib/file/pull-inside.h lib/file/pull-string.c lib/file/pull.h \
-	lib/file/pickle-machine.c lib/file/pickle-machine.h lib/file/pickle.c lib/file/pickle.h \
+	lib/file/torch/pickle-machine.c lib/file/torch/pickle-machine.h lib/file/torch/pickle.c lib/file/torch/pickle.h \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors-open.c \
 	lib/file/safetensors.c \
@@ -36,7 +36,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/tee.c \
 	lib/file/tee.h \
 	lib/file/tensors.c \
-	lib/file/torch.c lib/file/torch.h lib/file/torch-view.c lib/file/torch-view.h \
+	lib/file/torch/torch.c lib/file/torch/torch.h lib/file/torch/torch-view.c lib/file/torch/torch-view.h \
 	lib/file/watch.c \
 	lib/file/watch.h \
 	lib/file/zip.c lib/file/zip.h

@@ -13,7 +13,7 @@
 #include "file/archive.h"
 #include "file/npy.h"
 #include "file/npz.h"
-#include "file/torch.h"
+#include "file/torch/torch.h"
 
 #define STEP ((size_t)1 << 20)
 #define DEFLATE_RATIO 1100 /* bytes out for one in: more than deflate can */

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "graph/instance.h"
-#include "graph/sharded-node.h"
-#include "graph/sharded.h"
+#include "graph/sharded/node.h"
+#include "graph/sharded/sharded.h"
 
 /* All kernels the device lacks, in one sentence. */
 static int check_kernels(const struct nn_bound *b, struct nn_error *err)

@@ -27,18 +27,18 @@ lib_libnn_la_SOURCES += \
 	lib/graph/plan.h \
 	lib/graph/recompute.c \
 	lib/graph/run.c \
-	lib/graph/sharded-backward.c \
-	lib/graph/sharded-count.c \
-	lib/graph/sharded-forward.c \
-	lib/graph/sharded-node.c \
-	lib/graph/sharded-node.h \
-	lib/graph/sharded-parts.c \
-	lib/graph/sharded-parts.h \
-	lib/graph/sharded-rows.c \
-	lib/graph/sharded-steps.h \
-	lib/graph/sharded-weights.c \
-	lib/graph/sharded.c \
-	lib/graph/sharded.h \
+	lib/graph/sharded/backward.c \
+	lib/graph/sharded/count.c \
+	lib/graph/sharded/forward.c \
+	lib/graph/sharded/node.c \
+	lib/graph/sharded/node.h \
+	lib/graph/sharded/parts.c \
+	lib/graph/sharded/parts.h \
+	lib/graph/sharded/rows.c \
+	lib/graph/sharded/steps.h \
+	lib/graph/sharded/weights.c \
+	lib/graph/sharded/sharded.c \
+	lib/graph/sharded/sharded.h \
 	lib/graph/states.c \
 	lib/graph/states.h \
 	lib/graph/peak.c \

@@ -15,7 +15,7 @@
 #define NN_LINE_PLAIN
 #define nn_parse_line_f32 plain_line_f32
 #define nn_parse_line_f64 plain_line_f64
-#include "base/number-line.c"
+#include "base/number/line.c"
 #undef nn_parse_line_f32
 #undef nn_parse_line_f64
 

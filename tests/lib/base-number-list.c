@@ -17,7 +17,7 @@
 #define nn_parse_list_f32 plain_parse_f32
 #define nn_parse_list_f64 plain_parse_f64
 #define nn_number_end plain_number_end
-#include "base/number-list.c"
+#include "base/number/list.c"
 #undef nn_parse_list_f32
 #undef nn_parse_list_f64
 #undef nn_number_end

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "device/cuda/launch.h"
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 #define NN_SCORES ((size_t)1 << 24) /* reals of scores at a time, more where one head has them */
 

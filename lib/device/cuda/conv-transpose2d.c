@@ -1,7 +1,7 @@
 /* conv-transpose2d: the convolution that it mirrors, whose input is its output. */
 #include "device/cpu/product/pack.h"
 #include "device/cpu/tail.h"
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 static struct nn_conv mirror(const struct nn_site *site)
 {

@@ -13,31 +13,31 @@ NN_CUDA_SRC = \
 	lib/device/cuda/move.c \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
-	lib/device/cuda/panels.h \
+	lib/device/cuda/product/panels.h \
 	lib/device/cuda/plain.c \
-	lib/device/cuda/phase.h lib/device/cuda/taps.h \
-	lib/device/cuda/product.c \
-	lib/device/cuda/product.h \
+	lib/device/cuda/phase.h lib/device/cuda/product/taps.h \
+	lib/device/cuda/product/product.c \
+	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \
 	lib/device/cuda/rows.c \
 	lib/device/cuda/table.c \
-	lib/device/cuda/tile.h \
-	lib/device/cuda/tiles.c \
-	lib/device/cuda/weights.c \
+	lib/device/cuda/product/tile.h \
+	lib/device/cuda/product/tiles.c \
+	lib/device/cuda/product/weights.c \
 	lib/device/cuda/windows.c \
 	lib/device/cuda/windows.h
 NN_CUDA_CU = \
 	lib/device/cuda/elements.cu \
 	lib/device/cuda/norm.cu \
-	lib/device/cuda/product.cu \
+	lib/device/cuda/product/product.cu \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/sequence.cu \
 	lib/device/cuda/table.cu \
-	lib/device/cuda/tiles.cu \
-	lib/device/cuda/tiles-large.cu \
-	lib/device/cuda/tiny.cu \
+	lib/device/cuda/product/tiles.cu \
+	lib/device/cuda/product/tiles-large.cu \
+	lib/device/cuda/product/tiny.cu \
 	lib/device/cuda/update.cu \
-	lib/device/cuda/weights.cu \
+	lib/device/cuda/product/weights.cu \
 	lib/device/cuda/windows.cu
 NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1
 EXTRA_DIST += $(NN_CUDA_CU) lib/device/cuda/blas.c lib/device/cuda/blas-none.c

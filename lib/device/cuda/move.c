@@ -1,6 +1,6 @@
 /* Ops that move values: reshape, permute, transpose, concat, slice, last; and position, which adds
  * some. */
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 static size_t elements(const struct nn_call *call)
 {

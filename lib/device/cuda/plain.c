@@ -3,7 +3,7 @@
  * them all steps of a sum may go in any order, so there are no leaves, and weights lie as they are
  * written: [out][in].
  */
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 void NN_CUDA(plain_product)(struct nn_queue *queue, const struct nn_product_args *a, void *work)
 {

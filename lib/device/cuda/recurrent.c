@@ -1,5 +1,5 @@
 /* recurrent: the products of the input at once, then those of the state, step by step. */
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 struct recurrence {
 	const struct nn_recurrent *attrs;

@@ -1,6 +1,6 @@
 /* Sequences: a thread for each score, value or unit; its chains. */
 #include "device/cpu/softmax.h"
-#include "device/cuda/panels.h"
+#include "device/cuda/product/panels.h"
 
 /* ---- attention ---- */
 

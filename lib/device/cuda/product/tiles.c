@@ -1,6 +1,6 @@
 /* Which products are computed in tiles, and in which: as many elements keep a device busy. */
 #include "device/cpu/product/pack.h"
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 static size_t parts_of(size_t n, size_t size)
 {

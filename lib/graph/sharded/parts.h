@@ -3,7 +3,7 @@
 #define NN_GRAPH_SHARDED_PARTS_H
 
 #include "graph/instance.h"
-#include "graph/sharded-node.h"
+#include "graph/sharded/node.h"
 
 /*
  * Where this rank's channels of rows lie: of y or dy, of a residual, of places of maxima, of x, of

@@ -1,5 +1,5 @@
 /* Products: each output element, each gradient is one chain of fused multiply-adds, by a thread. */
-#include "device/cuda/panels.h"
+#include "device/cuda/product/panels.h"
 
 NN_MAP(put_bounds, struct nn_put_args)
 {

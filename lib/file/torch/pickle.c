@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "file/pickle-machine.h"
+#include "file/torch/pickle-machine.h"
 
 /* BININT, BININT1, BININT2: 4 bytes signed, 1 and 2 without a sign. */
 static int read_int(struct nn_pickle_machine *m, unsigned char op)

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "graph/sharded-node.h"
-#include "graph/sharded-steps.h"
-#include "graph/sharded.h"
+#include "graph/sharded/node.h"
+#include "graph/sharded/steps.h"
+#include "graph/sharded/sharded.h"
 
 /* ---- nodes ---- */
 

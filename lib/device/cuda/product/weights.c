@@ -1,6 +1,6 @@
 /* Gradients of weights and biases: leaves side by side where weights are few, and their tree. */
 #include "device/cpu/product/pack.h"
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 
 #define NN_FEW 262144     /* weights whose leaves are computed side by side */
 #define NN_FEW_STEPS 256  /* of all leaves that a thread goes through by itself */

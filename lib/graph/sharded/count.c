@@ -1,6 +1,6 @@
 /* What sharing a node among ranks brings and costs. */
-#include "graph/sharded-node.h"
-#include "graph/sharded-steps.h"
+#include "graph/sharded/node.h"
+#include "graph/sharded/steps.h"
 
 #define VECTOR 64 /* bytes of channels that a kernel makes at once */
 

@@ -8,7 +8,7 @@
 #ifndef NN_DEVICE_CUDA_TILE_H
 #define NN_DEVICE_CUDA_TILE_H
 
-#include "device/cuda/taps.h"
+#include "device/cuda/product/taps.h"
 
 #define NN_TILE_THREADS 256
 #define NN_ACROSS 16                               /* threads of a tile's row */

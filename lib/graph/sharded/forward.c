@@ -9,8 +9,8 @@
  * where the largest values were. Where a convolution has groups each rank has whole ones: what they
  * need and make is its own.
  */
-#include "graph/sharded-parts.h"
-#include "graph/sharded-steps.h"
+#include "graph/sharded/parts.h"
+#include "graph/sharded/steps.h"
 
 static int fill_take_residual(struct nn_graph *graph, const struct nn_planned_step *step,
 			      struct nn_graph_step *made, struct nn_error *err)

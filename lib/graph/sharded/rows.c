@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "graph/instance.h"
-#include "graph/sharded-node.h"
-#include "graph/sharded-steps.h"
+#include "graph/sharded/node.h"
+#include "graph/sharded/steps.h"
 
 bool nn_rows_splits(const struct nn_bound *b, const struct nn_bound_node *node)
 {

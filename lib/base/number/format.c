@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/flush.h"
-#include "base/number-digits.h"
+#include "base/number/digits.h"
 #include "base/number.h"
 
 /* ---- how people write them ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "graph/sharded-parts.h"
+#include "graph/sharded/parts.h"
 
 /* ---- this rank's channels of rows, in scratch ---- */
 

@@ -2,7 +2,7 @@
 #ifndef NN_FILE_PICKLE_MACHINE_H
 #define NN_FILE_PICKLE_MACHINE_H
 
-#include "file/pickle.h"
+#include "file/torch/pickle.h"
 
 struct nn_pickle_machine {
 	struct nn_pickle *p;

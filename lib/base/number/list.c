@@ -1,6 +1,6 @@
 /* Numbers of JSON: a vector at once where the CPU has one, else one after the other. */
 #include "base/number-list.h"
-#include "base/number-wide.h"
+#include "base/number/wide.h"
 #include "base/number.h"
 
 /* ---- grammar ---- */

@@ -1,6 +1,6 @@
 /* The stack and the values of the pickle machine. */
 #include "base/memory.h"
-#include "file/pickle-machine.h"
+#include "file/torch/pickle-machine.h"
 
 int nn_pickle_fail(const struct nn_pickle_machine *m, const char *what)
 {

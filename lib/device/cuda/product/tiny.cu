@@ -2,7 +2,7 @@
  * Dense layers of few rows: a block of threads has 8 rows x 16 channels, a chain each. Both factors lie in shared memory
  * along the chain, so that one load feeds several steps, 64 of them at a time while the next ones are on their way.
  */
-#include "device/cuda/panels.h"
+#include "device/cuda/product/panels.h"
 
 #define NN_TINY_ROWS 8
 #define NN_TINY_CHANNELS 16

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "graph/instance.h"
-#include "graph/sharded-node.h"
-#include "graph/sharded-steps.h"
+#include "graph/sharded/node.h"
+#include "graph/sharded/steps.h"
 
 /*
  * Input channels of each rank that travel at once: whole panels of packed weights, so that a piece

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "file/torch-view.h"
+#include "file/torch/torch-view.h"
 
 /* Does the last element lie inside the storage, of `room` elements? */
 bool nn_torch_inside(const struct nn_torch_view *view, size_t room)

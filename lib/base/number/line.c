@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number-line.h"
-#include "base/number-wide.h"
+#include "base/number/wide.h"
 
 /* ---- any way of writing a number, up to 19 digits ---- */
 

@@ -1,7 +1,7 @@
 /* What a product becomes where ranks share it. */
 #include <string.h>
 
-#include "graph/sharded-node.h"
+#include "graph/sharded/node.h"
 
 /*
  * Depthwise there is less to compute than to bring together: shared, a net of such layers took 1.4

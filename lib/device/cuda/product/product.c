@@ -2,7 +2,7 @@
 #include "device/cpu/pooling.h"
 #include "device/cpu/product/pack.h"
 #include "device/cpu/tail.h"
-#include "device/cuda/product.h"
+#include "device/cuda/product/product.h"
 #include "device/cuda/windows.h"
 
 struct product {

@@ -9,9 +9,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/convert.h"
-#include "file/pickle.h"
-#include "file/torch-view.h"
-#include "file/torch.h"
+#include "file/torch/pickle.h"
+#include "file/torch/torch-view.h"
+#include "file/torch/torch.h"
 
 #define MOST_PICKLE ((size_t)64 << 20) /* bytes: a tensor takes some 150 */
 #define MOST_COPIED 16 /* times the file: what views that have to be copied may take in all */

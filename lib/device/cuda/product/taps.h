@@ -2,7 +2,7 @@
 #ifndef NN_DEVICE_CUDA_TAPS_H
 #define NN_DEVICE_CUDA_TAPS_H
 
-#include "device/cuda/panels.h"
+#include "device/cuda/product/panels.h"
 
 /* An output or input pixel: its row of samples, and where its tap 0 is. */
 struct pixel {

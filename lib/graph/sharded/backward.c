@@ -2,8 +2,8 @@
  * The steps backward of a product that ranks share: the gradient before epilogue and pooling, this
  * rank's weights, and the input's gradient.
  */
-#include "graph/sharded-parts.h"
-#include "graph/sharded-steps.h"
+#include "graph/sharded/parts.h"
+#include "graph/sharded/steps.h"
 
 /* ---- backward: the gradient before the epilogue and the pooling, of all channels ---- */
 

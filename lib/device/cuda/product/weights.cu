@@ -3,7 +3,7 @@
  * of threads has a chain each, of 8 taps and in-channels x 16 out-channels, or of 32 biases; both
  * factors of the next steps are on their way to shared memory while it adds.
  */
-#include "device/cuda/taps.h"
+#include "device/cuda/product/taps.h"
 
 #define NN_FEW_ROWS 8
 #define NN_FEW_CHANNELS 16
