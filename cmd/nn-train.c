@@ -74,7 +74,7 @@ static int try_out(struct nn_train_setup *setup)
 	return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 }
 
-/* What a training that does not fit is told beside the error: a line each. */
+/* Suggestions beside the error of a training that does not fit, one line each. */
 static int give_advice(int status, struct nn_text *advice)
 {
 	for (char *line = advice->data, *end; line && *line && !other_speaks(); line = end + 1) {

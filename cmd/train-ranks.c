@@ -165,7 +165,7 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 	atomic_store(&nn_attach_board(arg)->saved, steps + 1);
 }
 
-/* What a rank that nobody watches says of another that is gone. */
+/* The message of a rank without a launcher about another that is gone. */
 static struct {
 	struct nn_comm *comm;
 	struct nn_peers *peers;

@@ -16,7 +16,7 @@
 
 enum nn_cached {
 	NN_CACHE_NONE,
-	/* there is one, from another machine or build: not to be used, but to be told */
+	/* there is one, from another machine or build: to be reported, not used */
 	NN_CACHE_OTHER,
 	NN_CACHE_FOUND,
 };

@@ -48,7 +48,7 @@ void nn_memory_returns(void)
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Does the system give huge pages to who asks for them? Asked once: 1 no, 2 yes. */
+/* Does the system give huge pages on request? Asked once: 1 no, 2 yes. */
 static bool has_huge_pages(void)
 {
 	static _Atomic int known;

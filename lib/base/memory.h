@@ -32,7 +32,7 @@ void nn_free(void *memory); /* NULL allowed */
  * peak of a long run has nothing that only reading its data took.
  */
 void nn_memory_returns(void);
-/* What comes into memory at once where a block of so many bytes is touched. */
+/* Bytes that become resident at once where a block of this size is touched. */
 size_t nn_memory_page(size_t bytes);
 char *nn_strdup(const char *text, struct nn_error *err);
 char *nn_strndup(const char *text, size_t n, struct nn_error *err);

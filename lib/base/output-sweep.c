@@ -92,7 +92,7 @@ bool nn_output_hold(int fd, int folder, const char *path)
 
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
-			break; /* no locks on this filesystem: then nobody sweeps there either */
+			break; /* no locks on this filesystem, so nothing is swept there */
 	return fstat(fd, &held) == 0 && fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }

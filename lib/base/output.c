@@ -273,7 +273,7 @@ static int write_all(struct nn_output *o, const char *bytes, size_t n, struct nn
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0 && errno == EAGAIN && wait_until_writable(o->fd))
-			continue; /* somebody who shares our stdout made it non-blocking */
+			continue; /* another process that shares our stdout made it non-blocking */
 		if (written < 0) {
 			if (errno == EPIPE && o->fd == STDOUT_FILENO)
 				atomic_store(&broken_pipe, true);

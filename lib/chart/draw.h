@@ -16,7 +16,7 @@ struct nn_panel {
 	struct nn_scale y;
 	const struct nn_scale *x;
 	struct nn_box plot; /* where curves go */
-	double legend_y;    /* of its first line's text; lines go on below */
+	double legend_y;    /* of the first line's text; further lines stand below */
 };
 
 enum { NN_CHART_LINE_HEIGHT = 16, NN_CHART_FONT = 12 };

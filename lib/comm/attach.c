@@ -22,7 +22,7 @@
 #include "comm/launch.h"
 
 #define CONNECT_S 10  /* of an address that does not answer */
-#define SILENT_S 20   /* no answer of the other host to what it is told: the line is cut */
+#define SILENT_S 20   /* without an answer of the other host the connection is closed */
 #define BOARD_MS 1000 /* how often a rank of another host tells where it is */
 
 struct nn_attach {
@@ -30,7 +30,7 @@ struct nn_attach {
 	bool remote;
 	pthread_mutex_t sending; /* over TCP a packet is two parts */
 	int error;               /* standard error of the process that started this one, -1 */
-	int end;                 /* the exit status that was told, -1: not yet */
+	int end;                 /* the exit status sent, -1: none yet */
 	struct nn_rank_status *board;
 };
 
@@ -121,7 +121,7 @@ int nn_attach_end(struct nn_attach *a, int status, const struct nn_error *err)
 {
 	if (a->end >= 0)
 		return a->end;
-	fflush(stdout); /* who hears of the end need not let this process live */
+	fflush(stdout); /* the receiver of the end may kill this process */
 	if (nn_output_broken_pipe())
 		status = 128 + SIGPIPE;
 	a->end = status < 0 ? (int)err->code : status;
@@ -216,7 +216,7 @@ static int hello(struct nn_attach *a, const char *token, struct nn_error *err)
 	return 0;
 }
 
-/* Descriptors 0 and 1 become those that come with the packet; the third is kept beside. */
+/* Descriptors 0 and 1 are replaced by the packet's; the third is kept beside. */
 static int take_streams(struct nn_attach *a, struct nn_error *err)
 {
 	struct nn_launch_message packet;
@@ -250,7 +250,7 @@ static int take_streams(struct nn_attach *a, struct nn_error *err)
 	return 0;
 }
 
-/* No rank outlives the one who started it: SIGTERM lets it clean up. */
+/* No rank outlives its parent: SIGTERM lets it clean up. */
 static void *watch(void *arg)
 {
 	struct nn_attach *a = arg;

@@ -56,7 +56,7 @@ struct nn_launch_job {
  */
 int nn_launch_listen(struct nn_launch_job *job, bool others, char *name, struct nn_error *err);
 void nn_launch_close(struct nn_launch_job *job);
-/* Who connected has said hello: a rank from now on, or nobody. */
+/* A connection has said hello: from now on it is a rank, or it is closed. */
 void nn_launch_accept(struct nn_launch_job *job, bool door);
 void nn_launch_hello(struct nn_launch_job *job);
 /* A packet of a rank. false: its socket was closed. */

@@ -9,9 +9,9 @@
 #include "comm/launch-job.h"
 
 #define STOPPED_TICKS 40 /* seen stopped so often in a row: 20 s */
-#define LEFT_TICKS 10    /* the same of mpirun, when nobody needs it any more: 5 s */
+#define LEFT_TICKS 10    /* the same for mpirun, once all ranks have ended: 5 s */
 #define SILENT_S 20.0    /* nothing heard of a rank on another host */
-#define TELL_S 60.0      /* without progress it is told */
+#define TELL_S 60.0      /* a rank without progress is reported after this */
 #define BUSY_JIFFIES 5   /* processor time in a tick that counts as progress: a tenth of a core */
 #define LOOK_JIFFIES 25  /* of a rank that waits, which looks for messages over TCP */
 

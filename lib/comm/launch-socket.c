@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "comm/launch-job.h"
 
-#define HELLO_S 5 /* in which a unidentified has said who it is */
+#define HELLO_S 5 /* limit for an unidentified connection to say hello */
 
 /* ---- packets ---- */
 
@@ -185,7 +185,7 @@ void nn_launch_close(struct nn_launch_job *job)
 			munmap(job->ranks[i].board, sizeof *job->ranks[i].board);
 }
 
-/* ---- who connects ---- */
+/* ---- connections ---- */
 
 void nn_launch_accept(struct nn_launch_job *job, bool door)
 {
@@ -251,7 +251,7 @@ static struct nn_rank_status *map(int memory)
 	return board == MAP_FAILED ? NULL : board;
 }
 
-/* A rank of this host: the kernel says who it is. */
+/* A rank of this host: the kernel names its process. */
 static bool know(struct nn_launch_job *job, struct nn_launch_rank *found,
 		 struct nn_launch_message *packet)
 {

@@ -15,7 +15,7 @@
 
 #define TICK_MS 500
 #define NOTICE_S 3.0 /* mpirun ends the others by itself when one is gone */
-#define TERM_S 3.0   /* then it is told to, and then all are killed */
+#define TERM_S 3.0   /* then SIGTERM is sent, and as long after it all are killed */
 
 static void ending(struct nn_launch_job *job, double after_s)
 {
@@ -112,7 +112,7 @@ static void end_children(const struct nn_launch_job *job)
 		fclose(file);
 }
 
-/* mpirun is told to end; a second time all are killed. */
+/* Ask mpirun to end; the second time kill all. */
 static void end_all(struct nn_launch_job *job)
 {
 	job->end_at = nn_now_s() + TERM_S;
@@ -127,7 +127,7 @@ static void end_all(struct nn_launch_job *job)
 		kill(-job->mpirun, SIGKILL);
 }
 
-/* Without a word to mpirun first: nothing gentle helps, or nobody wants to wait. */
+/* Kill without asking mpirun first: it does not react, or there is no time to wait. */
 static void end_at_once(struct nn_launch_job *job)
 {
 	job->signals = job->signals > 0 ? job->signals : 1;

@@ -31,7 +31,7 @@ enum nn_launch_kind {
 	 * one: token, process id, host
 	 */
 	NN_SAY_HELLO = 'h',
-	NN_SAY_STREAMS = 's', /* to rank 0: standard input, output and error of the one who stays */
+	NN_SAY_STREAMS = 's', /* to rank 0: standard input, output and error of the parent */
 	NN_SAY_SIGNAL = 'q',  /* to rank 0: a signal, its number is the status */
 	NN_SAY_WARNING = 'w',
 	NN_SAY_NOTE = 'n',

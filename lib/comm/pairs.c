@@ -13,7 +13,7 @@
 
 #define TOKEN 16
 
-/* Where a rank shows what only who opens it can read. */
+/* A rank shows here a value that a peer can read only by opening its memory. */
 struct page {
 	uint64_t host; /* its name, hashed: another one's processes have numbers of their own */
 	int pid, fd;

@@ -5,7 +5,7 @@
 
 #include "comm/comm.h"
 
-/* The address sanitizer keeps gaps between constants that it lets nobody read. */
+/* The address sanitizer keeps unreadable gaps between constants. */
 __attribute__((no_sanitize("address"))) static uint64_t mix(uint64_t hash,
 							    const unsigned char *bytes, size_t n)
 {

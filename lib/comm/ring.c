@@ -1,4 +1,4 @@
-/* All-reduce in pieces with an owner each, who sees all leaves; results go round the ring. */
+/* All-reduce in pieces with an owner each, which gets all leaves; results go round the ring. */
 #include <stdint.h>
 
 #include "base/memory.h"

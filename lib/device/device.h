@@ -151,7 +151,7 @@ struct nn_kernel {
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
-	/* Bytes of a row's state (nn_call); NULL: rows cannot go on. */
+	/* Bytes of a row's state (nn_call); NULL: rows carry no state between calls. */
 	size_t (*state)(const struct nn_site *site);
 	/*
 	 * Copies of x[0], a thread each, that a call of so many rows would rather have where nobody

@@ -23,7 +23,7 @@ struct nn_queue {
 	const struct nn_remote *remote;
 	uint64_t waits; /* how often all of it was waited for */
 	void *bounce; /* pinned memory of nn_queue_read and nn_queue_write; NULL: not needed yet */
-	struct nn_error error; /* the first failure that nobody was told of */
+	struct nn_error error; /* the first failure not yet reported */
 	bool failed;
 };
 
@@ -60,7 +60,7 @@ struct nn_remote {
 	/* In the queue's order; the host's side must stay as it is until it was waited for. */
 	void (*copy_in)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
 	void (*copy_out)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
-	/* Within the device; copy_lines: lines of `bytes` that begin so many bytes apart. */
+	/* Within the device; copy_lines: lines of `bytes`, their beginnings a stride apart. */
 	void (*copy)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
 	void (*copy_lines)(struct nn_queue *queue, void *to, size_t to_line, const void *from,
 			   size_t from_line, size_t bytes, size_t lines);

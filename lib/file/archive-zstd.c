@@ -30,7 +30,7 @@ static int zstd_open(void **stream, const struct nn_archive_source *source, stru
 		return -1;
 	d->source = *source;
 	d->inside = true;
-	d->z = ZSTD_createDStream(); /* windows of at most 128 MiB unless it is told otherwise */
+	d->z = ZSTD_createDStream(); /* its default limit: windows of 128 MiB */
 	if (!d->z) {
 		nn_free(d);
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress",

@@ -8,7 +8,7 @@
 #include "file/bytes.h"
 
 #define PAGE ((size_t)4096)
-/* Below this nobody asks how much memory there is: the question costs more than the memory. */
+/* Blocks below this size are not checked against free memory: the check would cost more. */
 #define WORTH_ASKING ((size_t)64 << 20)
 /*
  * From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are

@@ -39,7 +39,7 @@ struct nn_pull_keys *nn_pull_keys_new(size_t most, struct nn_error *err)
 		nn_pull_keys_free(keys);
 		return NULL;
 	}
-	/* Without a seed that nobody knows keys could be chosen that all lie in one chain. */
+	/* A secret seed: otherwise keys could be chosen that all lie in one chain. */
 	if (getrandom(keys->seed, sizeof keys->seed, 0) != sizeof keys->seed) {
 		nn_fail_errno(err, NN_EFAIL, "cannot get random bytes");
 		nn_pull_keys_free(keys);

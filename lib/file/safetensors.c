@@ -244,7 +244,7 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 	return 0;
 }
 
-/* The first rows of each tensor, or those that are wanted, one after the other. */
+/* The first rows of each tensor, or the rows wanted, one after the other. */
 static int read_some(struct nn_st *st, struct nn_input *input, const struct nn_st_part *part,
 		     const bool *wanted, struct nn_error *err)
 {

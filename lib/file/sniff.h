@@ -1,4 +1,4 @@
-/* Formats of files, told by their first bytes. */
+/* Formats of files, recognized by their first bytes. */
 #ifndef NN_FILE_SNIFF_H
 #define NN_FILE_SNIFF_H
 

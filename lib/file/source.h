@@ -16,7 +16,7 @@ struct nn_byte_source {
 	bool is_pipe, regular, ended; /* ended: the descriptor has no more */
 	int64_t left;                 /* to be read of a regular file; -1: unknown */
 	struct nn_stamp stamp;
-	struct nn_watch *watch; /* NULL: nobody asks what went by */
+	struct nn_watch *watch; /* NULL: bytes are not digested */
 	struct nn_tee *tee; /* of whose readers this is one, the first owns it; NULL: read alone */
 	size_t reader;
 	const struct nn_archive *archive; /* NULL: not compressed */

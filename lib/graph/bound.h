@@ -33,7 +33,7 @@ struct nn_bound_node {
 	int permuted; /* of a permute, while lowering: the one of the same root before it; -1 */
 	int norm; /* node of the program, a batchnorm folded into this one's parameters; -1: none */
 	bool removed; /* fused into another */
-	/* What a kernel is told: shapes whose order in memory its op knows. */
+	/* Arguments of a kernel: shapes whose order in memory its op knows. */
 	struct nn_shape *shapes; /* [n_in]; owned */
 	struct nn_shape shape;
 	/* Ranks share it (sharded.c; owned): attributes, shapes and want_dx are this rank's. */

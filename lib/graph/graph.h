@@ -65,7 +65,7 @@ struct nn_graph_options {
 		*columns; /* training; borrowed; NULL: all products are whole */
 	/* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
 	size_t slots;
-	/* rows that go on, call after call, where the one before left them; 0: all begin anew */
+	/* rows whose state is carried from call to call; 0: all begin anew */
 	size_t states;
 	/*
 	 * Training: the most bytes that activations and gradients of a row are to take, for which

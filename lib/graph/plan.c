@@ -155,7 +155,7 @@ static int keep(const struct nn_steps *steps, struct nn_memory_plan *plan, struc
 	return 0;
 }
 
-/* What steps leave for later ones: of weights, between updates; of rows that go on. */
+/* Values that live from step to step: of weights, between updates; carried states. */
 static int plan_kept(struct planner *p, struct nn_memory_plan *plan, struct nn_error *err)
 {
 	size_t begin = plan->bytes;

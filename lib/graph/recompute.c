@@ -78,7 +78,7 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Room for the statistics of a call, which nobody reads. */
+/* Scratch for the statistics of a call; never read. */
 static size_t statistics_bytes(const struct recompute *r, const struct nn_bound_node *node)
 {
 	const struct nn_kernel *kernel = r->b->device->kernels[node->op];
@@ -190,7 +190,7 @@ static void choose(struct recompute *r, int choice)
 	}
 }
 
-/* The least work among those that take at most what is wanted, else the least bytes. */
+/* The choice with the least work among those within the limit, else the fewest bytes. */
 static int find_best(struct recompute *r, int *best, struct nn_error *err)
 {
 	double target = (double)r->options->recompute * (double)r->options->max_rows, least,
@@ -246,7 +246,7 @@ static void measure(struct recompute *r)
 		const struct nn_bound_node *node = &b->nodes[i];
 
 		r->producer[nn_bound_root(b, node->out)] = i;
-		/* a state that goes on would go on twice */
+		/* a carried state would advance twice */
 		r->may[i] = !(node->sharded && nn_op_is_table(node->op)) && !node->state_bytes;
 		r->work[i] = (double)nn_bound_flops(node) +
 			     ELEMENT_WORK * (double)nn_bound_count(b, node->out);

@@ -1,4 +1,4 @@
-/* What rows go on with: forgotten, read and written, layer after layer. */
+/* States carried between calls: forgotten, read and written, layer after layer. */
 #include "graph/instance.h"
 #include "graph/states.h"
 

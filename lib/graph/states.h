@@ -1,4 +1,4 @@
-/* States of rows that go on (nn_graph_options.states) from and to the host's memory, for files. */
+/* Carried states of rows (nn_graph_options.states) from and to the host's memory, for files. */
 #ifndef NN_GRAPH_STATES_H
 #define NN_GRAPH_STATES_H
 

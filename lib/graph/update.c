@@ -64,7 +64,7 @@ static size_t whole_pages(size_t from, size_t to, size_t page)
 	return from < to ? to - from : 0;
 }
 
-/* Of a block of so many bytes, whose last ones fill no large page. */
+/* Bytes of whole pages in from..to of a block of `bytes`, whose tail fills no large page. */
 static size_t untouched_between(size_t from, size_t to, size_t bytes)
 {
 	size_t page = nn_memory_page(bytes), rest = bytes / page * page, small = nn_memory_page(0);

@@ -145,7 +145,7 @@ void nn_print_categories(const struct nn_statement *statement, struct nn_text *t
 		nn_text_add(text, " index=yes");
 }
 
-/* ---- who takes them ---- */
+/* ---- layers that take categories ---- */
 
 static bool is_embedding(const struct nn_net_entry *line)
 {

@@ -208,7 +208,7 @@ static void fold_params(const struct nn_program *p, const struct nn_node *produc
 	}
 }
 
-/* Nodes are in the same order, without those that were folded. */
+/* Nodes keep their order; folded ones are left out. */
 static void make_params(const struct fold *f, const struct nn_program *new, const struct numbers *x)
 {
 	const struct nn_program *p = f->program;

@@ -1,4 +1,4 @@
-/* The words KEY=VALUE of a line: a layer's own keys, and those that every layer has. */
+/* The words KEY=VALUE of a line: a layer's own keys, and the keys of every layer. */
 #include <string.h>
 #include "base/memory.h"
 #include "base/number.h"

@@ -140,7 +140,7 @@ static int take_word(struct nn_lexer *lexer, struct nn_error *err)
 	return add_word(lexer, start, (size_t)(lexer->at - start), err);
 }
 
-/* One step within a line: 1 when the line has ended, 0 to go on, -1. */
+/* One step within a line: 1 at the end of the line, 0 before it, -1. */
 static int step(struct nn_lexer *lexer, struct nn_error *err)
 {
 	if (at_newline(lexer)) {

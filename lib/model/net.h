@@ -113,7 +113,7 @@ int nn_input_cross(const struct nn_net *net, struct nn_statement *statement,
 int nn_net_check_categories(const struct nn_net *net, struct nn_error *err);
 /* Does an embedding take the values of input line `line`? */
 bool nn_net_has_categories(const struct nn_net *net, int line);
-/* The least rows= of those that take it, 0: none. */
+/* The least rows= of the layers that take it, 0: none. */
 size_t nn_net_least_rows(const struct nn_net *net, int line);
 /*
  * Set line->rows of a layer that counts its input; fails where its own rows are fewer. any: the

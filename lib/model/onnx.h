@@ -11,7 +11,7 @@
 struct nn_onnx_model {
 	const struct nn_net *net;
 	enum nn_dtype dtype;
-	const void *const *params; /* NULL: only what can be told without them */
+	const void *const *params; /* NULL: only what does not depend on them */
 	const char *input_json, *target_json, *train_json;
 };
 

@@ -134,7 +134,7 @@ static int add_layer(struct nn_net *net, struct nn_net_entry *line, struct nn_er
 	return 0;
 }
 
-/* any: rows of tables that nobody says may be any. */
+/* any: tables without rows= may have any number of rows. */
 static int add_lines(struct nn_net *net, const struct nn_shape *inputs, bool any,
 		     struct nn_error *err)
 {

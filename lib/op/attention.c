@@ -26,7 +26,7 @@ static int attention_infer(const void *attrs, const struct nn_shape *in, int n_i
 	return 0;
 }
 
-/* Scores and means, for each position over those that it attends to. */
+/* Scores and means, for each position over the positions it attends to. */
 static uint64_t attention_flops(const void *attrs, const struct nn_shape *in, int n_in,
 				const struct nn_shape *out)
 {

@@ -368,7 +368,7 @@ size_t nn_op_group(enum nn_op_id op, const void *attrs);
 
 /* Products of each unit at a step: the rows of its weights are gates * units. */
 size_t nn_cell_gates(enum nn_recurrent_cell cell);
-/* The convolution from the output of a conv-transpose2d to its input of so many channels. */
+/* The convolution from the output of a conv-transpose2d to its input of `channels` channels. */
 struct nn_conv2d nn_op_mirrored(const struct nn_conv_transpose2d *attrs, size_t channels);
 
 /* "leaky-relu", "identity"; the slope where none is given. */

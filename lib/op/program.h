@@ -78,7 +78,7 @@ size_t nn_program_categories(const struct nn_program *program, int input);
 /* The size of batch-norm groups, 0 if there is none. */
 size_t nn_program_group(const struct nn_program *program);
 
-/* Elements of all parameters; trained: of those that are, buffers left out. */
+/* Elements of all parameters; trained: without buffers. */
 size_t nn_program_parameters(const struct nn_program *program, bool trained);
 
 #endif

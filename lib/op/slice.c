@@ -48,7 +48,7 @@ static void slice_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
 	}
 }
 
-/* Parts whose form is another are told by the shape of the output. */
+/* Parts of another form are recognized by the shape of the output. */
 static void slice_write(const void *attrs, struct nn_text *text)
 {
 	const struct nn_slice *slice = attrs;

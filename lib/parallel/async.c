@@ -251,7 +251,7 @@ static int async_step(struct nn_worker *w, const struct nn_strategy_update *u,
 	return 0;
 }
 
-/* What is under way comes to its end and is left out; then all ranks are told. */
+/* Batches under way are finished and dropped; then all ranks are informed. */
 static void dismiss(struct nn_worker *w, int signal)
 {
 	struct nn_async *a = w->async;

@@ -36,7 +36,7 @@ struct nn_buckets {
 	struct nn_posted *posted; /* [n] messages that are under way */
 	struct nn_pump *pump;
 
-	/* the batch under way: what was told last, and what is to be sent of it next */
+	/* the batch under way: the last sum that is final, and the next to be sent */
 	size_t sum, next;
 	int status;
 	struct nn_error err;

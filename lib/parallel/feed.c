@@ -197,7 +197,7 @@ static void rename_place(const struct stream *f, struct nn_error *err)
 	*err = named;
 }
 
-/* The loader is done; a thread goes on without who reads its pipe. */
+/* The loader is done; its thread may outlive the reader of its pipe. */
 static int end(struct stream *f, struct nn_error *err)
 {
 	int status = 0, none = -1;

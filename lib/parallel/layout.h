@@ -72,7 +72,7 @@ int nn_layout_ranks(const struct nn_layout *layout);
  * part. NULL in a plan.
  */
 struct nn_comm *nn_layout_sharers(const struct nn_layout *layout);
-/* How many of them there are: those that train, or those of a plan. */
+/* Number of ranks: those of the training, or of the plan. */
 int nn_layout_n_sharers(const struct nn_layout *layout);
 
 /* Do ranks have parts of the network, stages or columns, which come together on rank 0 alone? */

@@ -1,4 +1,4 @@
-/* What the user is told of a pipeline: its grid and stages, and at the end how long they idled. */
+/* Notes about a pipeline: its grid and stages, and at the end their idle share. */
 #include <math.h>
 
 #include "model/model.h"

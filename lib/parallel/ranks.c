@@ -25,7 +25,7 @@ int nn_worker_gather_times(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_rank_times mine = nn_worker_times(w);
 
-	if (w->layout->strategy->run) { /* this rank is alone here; the others have told theirs */
+	if (w->layout->strategy->run) { /* only this rank's are known; the others have sent theirs */
 		if (w->ranks && w->layout->comm->size > 1) {
 			mine.bytes = 0;
 			w->ranks[w->layout->comm->rank] = mine;

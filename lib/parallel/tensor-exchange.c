@@ -57,7 +57,7 @@ static void count(struct nn_tensor_exchange *e, size_t bytes, bool by_messages)
 		nn_comm_count(e->group->line, bytes);
 }
 
-/* Pieces take turns in two rooms: who has passed a barrier has read the piece before. */
+/* Pieces alternate between two buffers: a rank past a barrier has read the piece before. */
 static void gather_shared(struct nn_tensor_exchange *e, const struct column_lines *l,
 			  const char *part, char *whole, size_t lines, size_t piece)
 {

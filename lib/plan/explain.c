@@ -1,4 +1,4 @@
-/* A plan, and what can be told of it for people: a table of layers, then memory and time. */
+/* A plan as text for people: a table of layers, then memory and time. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The largest batch that fits at once. */
 #include "plan/fit.h"
 
-/* Does a batch of so many rows fit at once? Its leaves are what that many rows are cut into. */
+/* Does a batch of `rows` rows fit at once? Its leaves are those of that many rows. */
 static int batch_fits(const struct nn_plan *plan, size_t rows, bool *fits)
 {
 	struct nn_recipe recipe = *plan->task->recipe;

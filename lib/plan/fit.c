@@ -176,7 +176,7 @@ static size_t program_bytes(const struct nn_plan *plan)
 
 /* ---- the plan ---- */
 
-/* The scratch for norms is touched by who asks for norms. */
+/* The scratch for norms is touched only where norms are asked for. */
 static bool wants_norms(const struct nn_plan *plan, enum nn_optimizer_kind kind)
 {
 	bool logs = plan->task->logs && !plan->task->unmeasured &&

@@ -30,14 +30,14 @@ struct nn_times {
 bool nn_forecast_rate(struct nn_plan *plan);
 /* As nn_trial_steps, which says what follows. */
 int nn_forecast_try(struct nn_plan *plan, struct nn_worker *worker, struct nn_error *err);
-/* Into plan->forecast, from the rate: so many trainings, which begin after `done` steps. */
+/* Into plan->forecast, from the rate: `trainings` runs, which begin after `done` steps. */
 void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings);
 /*
- * Seconds of a step of this training in one process with so many threads, NaN where they are not
- * known. Some steps may be tried.
+ * Seconds of a step of this training in one process with `threads` threads, NaN where unknown.
+ * Some steps may be tried.
  */
 double nn_forecast_step(const struct nn_plan *plan, int threads);
-/* Keep the rate of a training that took so many seconds. */
+/* Keep the rate of a training that took `seconds`. */
 void nn_forecast_learn(const struct nn_plan *plan, const struct nn_times *times, double seconds);
 
 #endif

@@ -12,7 +12,7 @@
 #include "plan/scaling.h"
 
 #define LEAST_RANKS 4 /* listed, whatever the cores */
-#define ONE_BY_ONE 16 /* beyond so many only twice as many each */
+#define ONE_BY_ONE 16 /* up to this every number of ranks is listed, then powers of two */
 #define PAYS 1.05     /* times the speed of one rank, or more ranks are not worth it */
 
 /* What the times of one process rest on. */

@@ -33,7 +33,7 @@ static void add_option(struct nn_text *text, const char *name, const char *value
 	nn_text_free(&word);
 }
 
-/* Those that are replaced, and those that say nothing of the training. */
+/* Options that are replaced, and options that do not affect the training. */
 static bool left_out(const struct nn_opt *row, const struct nn_instead *instead, size_t n)
 {
 	if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG ||

@@ -166,7 +166,7 @@ size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 	unsigned most = 0; /* of each kind what gives up more */
 	struct variant v;
 
-	/* a training that goes on from a state keeps all that a state holds */
+	/* a resumed training keeps all that its state holds */
 	for (int i = 0; i < (command->resumes ? TWO_LEAVES : GIFTS); i++) {
 		begin(&v, plan);
 		if (!give(&v, i))

@@ -23,7 +23,7 @@ struct nn_suggestion {
 struct nn_command {
 	const struct nn_opt_list *list;
 	const char *model, *data_path, *targets_path; /* paths NULL: not given */
-	bool resumes;                                 /* it goes on from a state */
+	bool resumes;                                 /* it resumes from a state */
 };
 
 /*

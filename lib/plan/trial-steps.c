@@ -24,7 +24,7 @@
 #define ROUNDS 128
 #define PART 0.1   /* of the training, which may be too short for that */
 #define LONG_S 0.1 /* of a step that takes longer a part is made, which takes about as long */
-/* of a rank between two averages, who makes whole steps alone; half as many in f64 */
+/* most FLOP of a rank of local:H between two averages; half as many in f64 */
 #define MOST_FLOPS 8e9
 #define MOST_ROWS ((uint64_t)1 << 20) /* of a plan, whose order is drawn */
 

@@ -31,7 +31,7 @@ static void add_element(struct nn_text *path, const struct nn_json *found,
 		nn_text_addf(path, "[%zu]", i);
 }
 
-/* From two arrays to the first elements that differ; false: one goes on where the other ends. */
+/* From two arrays to their first elements that differ; false: one is longer than the other. */
 static bool enter_array(struct difference *d)
 {
 	const struct nn_json *found, *expected;

@@ -53,7 +53,7 @@ static int agree(struct nn_rank *r, const struct stream_frame *mine, struct stre
 	return differs ? 2 : mine->there;
 }
 
-/* Of frames with NaN the first is told as it comes, the others at the end. */
+/* The first frame with NaN is reported as it comes, further ones at the end. */
 static void tell_nan(const struct nn_rank *r, uint64_t number, uint64_t *frames)
 {
 	const struct nn_allreduce_host *host = &r->job->host;

@@ -207,7 +207,7 @@ size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
 int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params,
 		      struct nn_error *err);
 void nn_optimizer_load(struct nn_optimizer *optimizer, size_t slot, const void *const *params);
-/* Slots of elements from..to-1, of those that it has, and of all tables are as they began. */
+/* Reset the slots of elements from..to-1 it has, and of all tables, to their first values. */
 void nn_optimizer_reset(struct nn_optimizer *optimizer, size_t from, size_t to);
 
 #endif

@@ -19,7 +19,7 @@ struct nn_recipe {
 	uint64_t batch, leaves, micro_batch;
 	const char *shuffle; /* yes, no or N */
 	uint64_t replay;     /* samples of a stream that steps draw from; 0: of all samples */
-	bool stateful;       /* rows of a batch go on where those of the one before ended */
+	bool stateful;       /* rows of a batch continue those of the batch before */
 	/* bytes of a row, as nn_graph_options has them; 0: not asked for */
 	size_t recompute, offload;
 	const char *offload_folder; /* NULL: as usual */

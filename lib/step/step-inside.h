@@ -83,15 +83,15 @@ struct nn_step {
 	size_t statistics_bytes;
 	bool alone;
 
-	/* who is told of sums that are final */
+	/* callback for sums that are final */
 	struct nn_step_final {
-		void (*final)(void *arg, size_t sum, size_t from); /* NULL: nobody */
+		void (*final)(void *arg, size_t sum, size_t from); /* NULL: none */
 		void *arg;
 		/* [n_params] of the trained ones, of the block; the others SIZE_MAX */
 		size_t *offsets;
 		bool *finished;     /* [n_params] of the last span */
 		int next;           /* those behind it are finished, or not trained */
-		size_t from;        /* where what was told begins */
+		size_t from;        /* first element reported as final */
 		unsigned low, high; /* levels whose sums wait for the last span */
 	} final_sums;
 

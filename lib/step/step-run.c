@@ -242,7 +242,7 @@ int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
 	return status;
 }
 
-/* ---- a whole step whose weights change while backward goes on ---- */
+/* ---- a whole step whose weights change during backward ---- */
 
 static bool may_update_behind(const struct nn_step *s, size_t rows, bool norm)
 {

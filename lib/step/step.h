@@ -54,7 +54,7 @@ struct nn_step_options {
 	/* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	int rank, ranks;
 	bool noise;   /* nn_step_noise will be asked for */
-	bool goes_on; /* rows go on where those of the batch before ended (nn_graph_forget) */
+	bool goes_on; /* rows continue those of the batch before (nn_graph_forget) */
 	/* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool statistics;
 	const struct nn_column_shard *columns; /* ranks that share products; NULL: none do */
@@ -113,7 +113,7 @@ int nn_step_sizes(const struct nn_step_options *options, struct nn_step_sizes *s
 		  struct nn_error *err);
 /* Sums over subtrees of a rank's run that are kept beside the last one, at most. */
 size_t nn_step_kept(const struct nn_step_options *options, int rank);
-/* Sums that the ranks but this one have, at most: each those that are kept, and its last one. */
+/* Most sums that other ranks have: for each its kept ones and its last one. */
 size_t nn_step_others(const struct nn_step_options *options, int rank);
 /*
  * Of `micro` rows at once as many as suit the caches, where nothing asks for another number; bytes:

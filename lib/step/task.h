@@ -36,7 +36,7 @@ struct nn_task {
 	uint64_t window;                   /* of the shuffle */
 	uint64_t steps_per_epoch, planned; /* planned: steps in all, UINT64_MAX: without end */
 	bool rows_unknown, rows_about;     /* a plan: without data, from a part of them */
-	bool logs, notes;                  /* steps are told: in a log, with -v */
+	bool logs, notes;                  /* steps are reported: in a log, with -v */
 	bool unmeasured; /* memory is too short for norms of gradients: none for a log */
 };
 

@@ -1,4 +1,4 @@
-/* One rank: nobody to talk to. */
+/* One rank, without peers. */
 #include <stdlib.h>
 #include <string.h>
 

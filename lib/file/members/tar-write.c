@@ -1,4 +1,4 @@
-/* Headers of members: regular files of nobody, of 1 January 1970, that all may read. */
+/* Headers of members: regular files without an owner, of 1 January 1970, readable by all. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -313,7 +313,7 @@ static int refuse(const struct nn_pickle_machine *m, unsigned char op, const cha
 		       name, (size_t)(m->at - 1 - m->bytes));
 }
 
-/* One opcode. 1: goes on, 0: the end, -1. */
+/* One opcode. 1: more follow, 0: the end, -1. */
 static int step(struct nn_pickle_machine *m)
 {
 	unsigned char op;

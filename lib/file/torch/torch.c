@@ -275,7 +275,7 @@ static int read_tensor(struct reader *r, const struct nn_pickle_value *args,
 	return take_values(r, &view, member, tensor, block);
 }
 
-/* A dict in the dict: what people save to go on training. */
+/* A dict in the dict: a checkpoint, with the state_dict as one of its members. */
 static int fail_nested(const struct reader *r, const struct nn_pickle_item *item)
 {
 	const struct nn_pickle_value *key = &r->pickle.values[item->key];

@@ -36,7 +36,7 @@ void nn_rows_make(const struct nn_bound *b, struct nn_bound_node *node)
 struct desk {
 	size_t n, most; /* numbers of the call; different rows there can be */
 	void *numbers;  /* [n] as the kernel is to read them */
-	void *own; /* [most] of this rank's rows those that are needed, as numbers in its part */
+	void *own; /* [most] this rank's rows that are needed, as numbers in its part */
 	uint32_t *row,
 		*place; /* [most] rows as they were met, and where they are in the small table */
 	uint32_t *seen; /* [slots] 1 + which of them, by a hash of the row; 0: free */
@@ -205,7 +205,7 @@ static size_t find_rows(const struct nn_bound *b, const struct nn_bound_node *no
 
 /* ---- steps ---- */
 
-/* This rank's rows of those that are needed to where they stand in the small table. */
+/* Copy this rank's needed rows to their places in the small table. */
 static void copy_own(const struct rows_call *c, struct desk *d)
 {
 	const struct nn_bound *b = c->b;
