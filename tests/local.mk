@@ -364,7 +364,7 @@ tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
 tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train-saver
 VALGRIND_TESTS += tests/lib/train-saver
-EXTRA_DIST += tests/cli/plot-masks.py tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/plot-masks.py tests/cli/arrays.py tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/replay.bats tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats
@@ -599,7 +599,7 @@ check_PROGRAMS += tests/lib/load
 tests_lib_load_SOURCES = tests/lib/load.c tests/lib/tap.h
 tests_lib_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_lib_load_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/cli/cache.bats
+CHECK_TESTS += tests/cli/cache.bats tests/cli/input-arrays.bats
 CHECK_TESTS += tests/cli/bench-input.bats tests/cli/bench-load.bats tests/lib/load
 VALGRIND_TESTS += tests/lib/load
 

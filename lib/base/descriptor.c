@@ -1,8 +1,10 @@
 /* Reading and writing descriptors, whatever signals come in between. */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/text.h"
 
 ssize_t nn_read_some(int fd, void *bytes, size_t n)
 {
@@ -58,4 +60,21 @@ bool nn_write_all(int fd, const void *bytes, size_t n)
 		}
 	}
 	return true;
+}
+
+int nn_unnamed_file(const char *place, const char *what, struct nn_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	struct nn_text path = { 0 };
+	int fd = -1;
+
+	nn_text_addf(&path, "%s/nn-%s.XXXXXX", folder && *folder ? folder : "/tmp", what);
+	if (path.failed)
+		nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for a name", place);
+	else if ((fd = mkstemp(path.data)) < 0)
+		nn_fail_errno(err, NN_EFAIL, "%s: cannot keep %s there", path.data, what);
+	else
+		unlink(path.data);
+	nn_text_free(&path);
+	return fd;
 }

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
+
 /* As read(2), which gives what is there. */
 ssize_t nn_read_some(int fd, void *bytes, size_t n);
 /*
@@ -18,5 +20,7 @@ bool nn_read_all(int fd, void *bytes, size_t n);
 bool nn_read_at(int fd, void *bytes, size_t n, uint64_t at);
 /* false: an error in errno. */
 bool nn_write_all(int fd, const void *bytes, size_t n);
+/* A descriptor of a file without a name in TMPDIR, in which `what` of a file `place` is kept; -1. */
+int nn_unnamed_file(const char *place, const char *what, struct nn_error *err);
 
 #endif

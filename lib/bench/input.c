@@ -47,6 +47,7 @@ static int open_data(struct input *in, struct nn_error *err)
 		.dtype = in->dtype,
 		.pool = b->pool,
 		.memory = b->options->input_memory ? (size_t)b->options->input_memory : 1,
+		.array_memory = (size_t)b->options->input_memory,
 	};
 
 	return nn_dataset_open(&in->ds, in->path, in->targets, b->setup.data, &want, err);

@@ -93,9 +93,9 @@ const struct nn_opt nn_bench_opts[] = {
 	  .arg = "SIZE",
 	  .min = 1,
 	  .max = 0x1p53,
-	  .help = "the memory that pictures may take, as for nn-train",
+	  .help = "the memory that pictures and arrays may take, as for nn-train",
 	  .man = "Pictures that take no more are decoded once, at the start. Without it they are "
-		 "read and decoded for each batch, however few they are." },
+		 "read and decoded for each batch, however few they are; arrays lie in memory." },
 	{ .name = "model",
 	  .topic = "Load",
 	  .type = NN_OPT_STRING,

@@ -92,10 +92,10 @@ struct nn_want {
 	struct nn_pool *pool;
 	size_t sample; /* bytes of each file to read, about, for a plan; 0: all */
 	/*
-	 * bytes that pictures may take; 0: as many as they do. Those that take more are read and
-	 * decoded again whenever they are wanted.
+	 * bytes that pictures may take, and arrays of one input; 0: as many as they do. Those that take
+	 * more stay in files, where they are read, and decoded again, whenever they are wanted.
 	 */
-	size_t memory;
+	size_t memory, array_memory;
 	/*
 	 * rows to read of data that are a stream, from which nn_ring reads on; 0: all. Formats that
 	 * are read as a whole are refused.
@@ -150,9 +150,13 @@ struct nn_schema *nn_dataset_schema(
  * guessed by the sizes of files.
  */
 double nn_dataset_total(const struct nn_dataset *dataset, bool *about);
-/* Bytes that the samples and targets take in memory, where numbers are of type `real`. */
-size_t nn_dataset_bytes(const struct nn_dataset *dataset, enum nn_dtype real);
-/* As nn_want had it, of data that are pictures in files of their own; else 0. */
+/*
+ * Bytes that `rows` samples like these and their targets take in memory, where numbers are of type
+ * `real`: of those that stay in their files, batches that are read ahead (batch 0: none are).
+ */
+size_t nn_dataset_bytes(const struct nn_dataset *dataset, size_t rows, size_t batch,
+			enum nn_dtype real);
+/* As nn_want had it, of data that can stay in their files; else 0. */
 size_t nn_dataset_memory(const struct nn_dataset *dataset);
 /*
  * Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values

@@ -63,21 +63,46 @@ static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
 	return add_columns(ds, schema, err);
 }
 
+static int check_all(const struct nn_dataset *ds, size_t i, size_t most, const char *place,
+		     size_t *count, struct nn_error *err)
+{
+	const struct nn_row_block *source = &ds->inputs[i].source;
+
+	return nn_dataset_check_categories(source, ds->rows, source->stride, most, 0, place, count,
+					   err);
+}
+
+static int check_streamed(const struct nn_dataset *ds, size_t i, size_t most, const char *place,
+			  size_t *count, struct nn_error *err)
+{
+	struct nn_row_block row = ds->inputs[i].source;
+	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
+	int status = values ? 0 : -1;
+
+	row.data = values;
+	for (uint64_t r = 0; status == 0 && r < ds->rows; r++) {
+		status = nn_dataset_stream_row(ds, r, values, err);
+		if (status == 0)
+			status = nn_dataset_check_categories(&row, 1, row.stride, most, r, place,
+							     count, err);
+	}
+	nn_free(values);
+	return status;
+}
+
 /* Numbers of categories as they are. */
 static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 			   const struct nn_shape *shape, const struct nn_want_input *want,
 			   struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	const struct nn_row_block *source = &ds->inputs[i].source;
 	size_t count = 0;
 
 	if (want && want->hash)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is an array, but hash= wants columns of a table", place);
-	if (nn_dataset_check_categories(source, ds->rows, source->stride,
-					want ? want->rows : schema->rows, 0, place, &count,
-					err) < 0)
+	if ((nn_dataset_streams(ds) ? check_streamed : check_all)(
+		    ds, i, want ? want->rows : schema->rows, place, &count, err) < 0)
 		return -1;
 	if (!want)
 		return 0;
@@ -347,10 +372,16 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 			       "numpy.ascontiguousarray makes it a stream",
 			       file);
 	first = take_first(ds, &header);
-	if (nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
-				  nan_allowed(ds, 0), err) < 0 ||
-	    (!first && nn_input_end(input, "the array", err) < 0))
+	if ((nn_dataset_array_stays(ds, input, &header)
+		     ? nn_dataset_leave_array(ds, input, &header, format->pictures,
+					      nan_allowed(ds, 0), err)
+		     : nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
+					     nan_allowed(ds, 0), err)) < 0 ||
+	    (!first && nn_input_end(input, "the array", err) < 0) ||
+	    nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err) <
+		    0)
 		return -1;
-	return nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0),
-				    err);
+	if (ds->files.in_file)
+		nn_dataset_stream_file(ds);
+	return 0;
 }

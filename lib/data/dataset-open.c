@@ -87,6 +87,17 @@ static int check_stream(const struct nn_dataset *ds, const struct nn_input *inpu
 		       lengths ? "rows of different length are" : "its format is");
 }
 
+/* The bytes that inputs of this format may take, where they can stay in files. */
+static size_t memory_of(const struct nn_dataset *ds, const struct nn_format *format)
+{
+	if (format->named)
+		return ds->files.may_take.pictures;
+	return (format->header || format->tensors) && ds->schema->n_inputs == 1 &&
+			       nn_schema_lengths(ds->schema) == 1 && !ds->files.first
+		       ? ds->files.may_take.arrays
+		       : 0;
+}
+
 /* A file that gives the inputs, the targets or both. */
 static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading reading,
 		     struct nn_sha256 *hash, struct nn_error *err)
@@ -98,10 +109,12 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 	    (reading.format = ds->rules.window || ds->schema->inputs[0].characters.n
 				      ? &nn_format_characters
 				      : nn_format_of(input, err)) &&
-	    check_stream(ds, input, &reading, err) == 0)
+	    check_stream(ds, input, &reading, err) == 0) {
+		if (reading.inputs)
+			ds->files.memory = memory_of(ds, reading.format);
+		ds->files.decoded |= reading.inputs && reading.format->named;
 		status = read_rows(ds, input, &reading, err);
-	if (reading.inputs && reading.format && !reading.format->named)
-		ds->files.memory = 0;
+	}
 	/* of a pipe how much was read of it is chance */
 	if (status == 0 && !(ds->files.first && nn_input_is_pipe(input)))
 		nn_input_digest(input, hash);
@@ -250,7 +263,8 @@ static int prepare(struct nn_dataset *ds, struct nn_schema *schema,
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
 	ds->files.sample = want->sample;
-	ds->files.memory = want->memory;
+	ds->files.may_take.pictures = want->memory;
+	ds->files.may_take.arrays = want->array_memory;
 	ds->files.first = want->first;
 	ds->files.share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
@@ -313,7 +327,7 @@ static struct nn_dataset *new_like(struct nn_dataset *training, struct nn_error 
 		return NULL;
 	ds->training = training;
 	ds->files.sample = training->files.sample;
-	ds->files.memory = training->files.memory;
+	ds->files.may_take = training->files.may_take;
 	ds->files.share.rows = 1;
 	ds->dtype = training->dtype;
 	ds->pool = training->pool;

@@ -26,7 +26,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_text_free(&ds->files.stems);
 	nn_input_close(ds->files.stream);
 	nn_picture_store_free(ds->files.pictures);
-	nn_cached_rows_free(ds->files.cached);
+	nn_file_rows_free(ds->files.in_file);
 	nn_sequences_free(ds->sequences);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);

@@ -68,9 +68,14 @@ struct nn_data_files {
 	size_t first;               /* rows to read of a stream; 0: all */
 	struct nn_input *stream;    /* that it is, for who reads on; NULL: none is */
 	struct nn_text stems; /* of pictures: each with a NUL; empty: data are none */
-	size_t memory;        /* bytes that pictures may take; 0: as many as they do */
+	/* bytes that rows may take which can stay in their files; 0: they cannot, or as many as they do */
+	size_t memory;
+	bool decoded; /* rows are made of files: as many of them lie in memory until they take more */
+	struct {
+		size_t pictures, arrays; /* as nn_want has it */
+	} may_take;
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
-	struct nn_cached_rows *cached;     /* rows that stay in a cache (cache/cache.h); or NULL */
+	struct nn_file_rows *in_file;      /* rows that stay in a cache or an array (file-rows.h); or NULL */
 };
 
 struct nn_dataset {
@@ -121,25 +126,26 @@ struct nn_raw_target {
 };
 
 /*
- * picture/streamed.c: pictures stay where files.pictures says; and one of them, decoded. The same of
- * a cache.
+ * picture/streamed.c, file-rows.c: the source of rows that stay where files.pictures or files.in_file
+ * says; and one of them, as it is there or decoded.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
+void nn_dataset_stream_file(struct nn_dataset *ds);
 int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
 			   struct nn_error *err);
-int nn_dataset_cached_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
-			  struct nn_error *err);
-struct nn_cached_rows;
-void nn_cached_rows_free(struct nn_cached_rows *rows); /* NULL allowed */
+int nn_dataset_file_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+			struct nn_error *err);
+struct nn_file_rows;
+void nn_file_rows_free(struct nn_file_rows *rows); /* NULL allowed */
 /* Rows of the input that do not lie in memory, and one of them as its file has it. */
 static inline bool nn_dataset_streams(const struct nn_dataset *ds)
 {
-	return ds->files.pictures || ds->files.cached;
+	return ds->files.pictures || ds->files.in_file;
 }
 static inline int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row,
 					unsigned char *to, struct nn_error *err)
 {
-	return (ds->files.cached ? nn_dataset_cached_row : nn_dataset_picture_row)(ds, row, to, err);
+	return (ds->files.in_file ? nn_dataset_file_row : nn_dataset_picture_row)(ds, row, to, err);
 }
 
 /*
@@ -177,6 +183,20 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 bool nn_sequences_are_steps(const struct nn_dataset *ds, const struct nn_array *array);
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			    struct nn_raw_target *raw, struct nn_error *err);
+
+/*
+ * file-array.c: does an array take more than it may? Then it stays in a file: files.in_file, and an
+ * array without data of the first input. The source is made when its rows are set.
+ */
+bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *input,
+			    const struct nn_npy_header *header);
+int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
+			   const struct nn_npy_header *header, bool pictures, bool nan_allowed,
+			   struct nn_error *err);
+
+/* measure.c: the sums of columns of an input over rows[n], and how many values are there. */
+int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
+			   double *sums, double *present, struct nn_error *err);
 
 /* How formats read files: dataset-table.c, dataset-array.c. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,

@@ -4,8 +4,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/augment/augment-inside.h lib/data/augment/pixels.h \
 	lib/data/sequence/arrays.c lib/data/sequence/line.c lib/data/sequence/line.h lib/data/sequence/lines.c \
 	lib/data/sequence/sequence.c lib/data/sequence/sequence.h \
-	lib/data/cache/cache.h lib/data/cache/key.c lib/data/cache/read.c lib/data/cache/stream.c \
-	lib/data/cache/write.c lib/data/streamed.c \
+	lib/data/cache/cache.h lib/data/cache/key.c lib/data/cache/read.c lib/data/cache/write.c \
+	lib/data/file-array.c lib/data/file-rows.c lib/data/file-rows.h lib/data/streamed.c \
 	lib/data/array.c \
 	lib/data/array.h \
 	lib/data/batch.c \

@@ -36,9 +36,8 @@ static size_t take(struct sums *m, uint64_t row)
 	return m->status == 0 ? m->n : 0;
 }
 
-/* sd is the root of the mean square distance (population), 1 where it is 0. */
-static void measure_standard(struct sums *m, const struct nn_row_block *s, const uint64_t *rows,
-			     size_t n)
+/* mean becomes the sum. */
+static void sum_up(struct sums *m, const struct nn_row_block *s, const uint64_t *rows, size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0, values = take(m, rows[r]); i < values; i++) {
@@ -47,6 +46,13 @@ static void measure_standard(struct sums *m, const struct nn_row_block *s, const
 			m->mean[i] += v == v ? v : 0;
 			m->present[i] += v == v;
 		}
+}
+
+/* sd is the root of the mean square distance (population), 1 where it is 0. */
+static void measure_standard(struct sums *m, const struct nn_row_block *s, const uint64_t *rows,
+			     size_t n)
+{
+	sum_up(m, s, rows, n);
 	for (size_t i = 0; i < m->n; i++)
 		m->mean[i] /= m->present[i];
 	for (size_t r = 0; r < n; r++)
@@ -86,6 +92,30 @@ static void sums_free(struct sums *m)
 	nn_free(m->decoded);
 }
 
+/* Room for a row, where they do not lie in memory. */
+static int open_stream(struct sums *m, const struct nn_row_block *s, struct nn_error *err)
+{
+	m->err = err;
+	return !m->streams || (m->decoded = nn_alloc(s->stride, nn_dtype_size(s->dtype), err)) ? 0
+											       : -1;
+}
+
+int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
+			   double *sums, double *present, struct nn_error *err)
+{
+	const struct nn_row_block *s = &ds->inputs[input].source;
+	struct sums m = { .mean = sums,
+			  .present = present,
+			  .n = ds->schema->inputs[input].n_columns,
+			  .streams = nn_dataset_streams(ds) ? ds : NULL };
+
+	if (open_stream(&m, s, err) < 0)
+		return -1;
+	sum_up(&m, s, rows, n);
+	nn_free(m.decoded);
+	return m.status;
+}
+
 static int measure(struct sums *m, const struct nn_row_block *s, size_t n_columns, bool minmax,
 		   const uint64_t *rows, size_t n, struct nn_error *err)
 {
@@ -95,8 +125,7 @@ static int measure(struct sums *m, const struct nn_row_block *s, size_t n_column
 	m->present = nn_alloc(n_columns, sizeof *m->present, err);
 	if (!m->mean || !m->sd || !m->present)
 		return -1;
-	m->err = err;
-	if (m->streams && !(m->decoded = nn_alloc(s->stride, nn_dtype_size(s->dtype), err)))
+	if (open_stream(m, s, err) < 0)
 		return -1;
 	if (n > 0)
 		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);

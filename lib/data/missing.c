@@ -14,9 +14,9 @@
 
 /* ---- drop ---- */
 
-static bool input_misses(const struct nn_dataset *ds, size_t input, size_t row)
+static bool input_misses(const struct nn_dataset *ds, size_t input, const struct nn_row_block *s,
+			 size_t row)
 {
-	const struct nn_row_block *s = &ds->inputs[input].source;
 	size_t n = s->slots ? ds->schema->inputs[input].n_columns
 			    : nn_shape_count(&ds->schema->inputs[input].shape);
 
@@ -42,17 +42,36 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 	return false;
 }
 
+/* Rows that stay in a file come through memory one after another. */
+static int find_streamed(struct nn_dataset *ds, struct nn_error *err)
+{
+	struct nn_row_block row = ds->inputs[0].source;
+	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
+	int status = values ? 0 : -1;
+
+	row.data = values;
+	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
+		status = nn_dataset_stream_row(ds, r, values, err);
+		ds->left_out[r] = status == 0 && input_misses(ds, 0, &row, 0);
+	}
+	nn_free(values);
+	return status;
+}
+
 int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 {
+	bool streams = ds->files.in_file;
 	size_t n = 0;
 
-	if (ds->rules.missing != NN_MISSING_DROP || ds->source.ops)
+	if (ds->rules.missing != NN_MISSING_DROP || (ds->source.ops && !streams))
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;
+	if (streams && ds->inputs[0].source.dtype != NN_U8 && find_streamed(ds, err) < 0)
+		return -1;
 	for (size_t r = 0; r < ds->rows; r++) {
-		for (size_t i = 0; i < ds->schema->n_inputs; i++)
-			ds->left_out[r] |= input_misses(ds, i, r);
+		for (size_t i = 0; !streams && i < ds->schema->n_inputs; i++)
+			ds->left_out[r] |= input_misses(ds, i, &ds->inputs[i].source, r);
 		for (size_t i = 0; i < ds->schema->n_targets; i++)
 			ds->left_out[r] |= target_misses(ds, i, r);
 		ds->left_out[r] |= ds->weights && isnan(ds->weights[r]);
@@ -71,27 +90,39 @@ bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)
 
 /* ---- mean ---- */
 
-/* A column's mean: f64, over the values that are there, in the order of the rows. */
-static int measure_column(const struct nn_row_block *s, size_t column, const uint64_t *rows,
-			  size_t n, double *mean, struct nn_error *err)
+/* What fills a column: f64, over the values that are there, in the order of the rows. */
+static int set_mean(struct nn_column *columns, size_t i, double sum, double present,
+		    struct nn_error *err)
 {
-	double sum = 0, present = 0;
-
-	for (size_t r = 0; r < n; r++) {
-		double v = nn_row_value(s, rows[r], column);
-
-		sum += v == v ? v : 0;
-		present += v == v;
-	}
 	if (present == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "column %zu has no value at all in the rows that are trained on",
-			       column + 1);
+			       i + 1);
 	if (!isfinite(sum))
 		return nn_fail(err, NN_EFORMAT,
-			       "the values of column %zu are too large to be measured", column + 1);
-	*mean = sum / present;
+			       "the values of column %zu are too large to be measured", i + 1);
+	columns[i].missing = sum / present;
+	columns[i].fills = true;
 	return 0;
+}
+
+static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
+			 struct nn_error *err)
+{
+	struct nn_input_schema *schema = &ds->schema->inputs[input];
+	double *sums = nn_alloc(schema->n_columns, sizeof *sums, err),
+	       *present = nn_alloc(schema->n_columns, sizeof *present, err);
+	int status = sums && present
+			     ? nn_dataset_sum_columns(ds, input, rows, n, sums, present, err)
+			     : -1;
+
+	/* what a start model puts there stays */
+	for (size_t c = 0; status == 0 && c < schema->n_columns; c++)
+		if (!schema->columns[c].category && !(ds->fixed && schema->columns[c].fills))
+			status = set_mean(schema->columns, c, sums[c], present[c], err);
+	nn_free(sums);
+	nn_free(present);
+	return status;
 }
 
 int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n,
@@ -102,16 +133,8 @@ int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size
 
 		if (ds->inputs[i].source.dtype == NN_U8 || schema->rows)
 			continue;
-		for (size_t c = 0; schema->columns && c < schema->n_columns; c++) {
-			struct nn_column *column = &schema->columns[c];
-
-			if (column->category || (ds->fixed && column->fills))
-				continue; /* what a start model puts there stays */
-			if (measure_column(&ds->inputs[i].source, c, rows, n, &column->missing,
-					   err) < 0)
-				return -1;
-			column->fills = true;
-		}
+		if (schema->columns && measure_input(ds, i, rows, n, err) < 0)
+			return -1;
 		if (nn_coding_input(ds->coding, i, schema, false, err) < 0)
 			return -1;
 	}

@@ -1,6 +1,7 @@
 /* How much there is of a dataset: rows in all, bytes in memory. */
 #include <math.h>
 
+#include "data/ahead/ahead.h"
 #include "data/dataset.h"
 #include "data/ring.h"
 
@@ -31,7 +32,7 @@ static bool is_text(const struct nn_dataset *ds)
 }
 
 /* Inputs that are columns of one table lie in it once. */
-size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
+static size_t input_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 {
 	size_t bytes = ds->files.first ? ds->rows * nn_ring_row_bytes(ds) : 0;
 
@@ -46,8 +47,35 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 			bytes += ds->rows * source->stride *
 				 nn_dtype_size(source->dtype == ds->dtype ? real : source->dtype);
 	}
-	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds); i++)
+	return bytes;
+}
+
+static size_t target_bytes(const struct nn_dataset *ds, enum nn_dtype real)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds) && !ds->sequences; i++)
 		bytes += ds->rows * ds->targets[i].size *
 			 (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
 	return bytes;
+}
+
+size_t nn_dataset_bytes(const struct nn_dataset *ds, size_t rows, size_t batch, enum nn_dtype real)
+{
+	double share = ds->rows ? (double)rows / (double)ds->rows : 0,
+	       inputs = share * (double)input_bytes(ds, real),
+	       targets = share * (double)target_bytes(ds, real);
+	size_t memory = ds->files.memory;
+
+	if (ds->rows == 0)
+		return 0;
+	if (nn_dataset_streams(ds))
+		inputs = (double)nn_ahead_bytes(&ds->source, batch, memory);
+	else if (memory && inputs > (double)memory)
+		/* pictures are decoded into memory until they turn out to take more */
+		inputs = ds->files.decoded
+				 ? (double)memory
+				 : (double)nn_ahead_row_bytes((size_t)(inputs / (double)rows), batch,
+							      memory);
+	return (size_t)(inputs + targets);
 }

@@ -1,6 +1,5 @@
 /* Memory planned before any of it is taken. */
 #include "base/memory.h"
-#include "data/ahead/ahead.h"
 #include "plan/fit-inside.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
@@ -129,35 +128,18 @@ static size_t outputs_bytes(const struct nn_plan *plan, const struct nn_step_par
 	return bytes;
 }
 
-static size_t ahead_bytes(const struct nn_plan *plan)
-{
-	const struct nn_source source = nn_dataset_source(plan->task->dataset);
-
-	return nn_ahead_bytes(&source, plan->task->recipe->batch,
-			      nn_dataset_memory(plan->task->dataset));
-}
-
 size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 {
-	double rows = plan->task->dataset ? (double)nn_dataset_rows(plan->task->dataset) : 0,
-	       all = (double)(plan->task->n_rows +
-			      (plan->task->held_out ? 0 : plan->task->n_valid));
-	double bytes = rows > 0 ? (double)nn_dataset_bytes(plan->task->dataset, dtype) / rows *
-					  (plan->task->rows_unknown ? rows : all)
-				: 0;
+	const struct nn_task *task = plan->task;
+	size_t bytes = 0, all = task->n_rows + (task->held_out ? 0 : task->n_valid);
 
-	/* pictures that take more are made for each batch anew */
-	if (rows > 0 && nn_dataset_memory(plan->task->dataset) &&
-	    bytes > (double)nn_dataset_memory(plan->task->dataset))
-		bytes = (double)nn_dataset_memory(plan->task->dataset);
-	if (rows > 0)
-		bytes += (double)ahead_bytes(plan);
-	if (plan->task->held_out && nn_dataset_rows(plan->task->held_out) > 0)
-		bytes += (double)nn_dataset_bytes(plan->task->held_out, dtype) /
-			 (double)nn_dataset_rows(plan->task->held_out) *
-			 (double)plan->task->n_valid;
-	return (size_t)bytes + 8 * (size_t)((plan->task->window ? 2 : 1) * plan->task->n_rows +
-					    plan->task->n_valid);
+	if (task->dataset)
+		bytes = nn_dataset_bytes(task->dataset,
+					 task->rows_unknown ? nn_dataset_rows(task->dataset) : all,
+					 task->recipe->batch, dtype);
+	if (task->held_out)
+		bytes += nn_dataset_bytes(task->held_out, task->n_valid, 0, dtype);
+	return bytes + 8 * (size_t)((task->window ? 2 : 1) * task->n_rows + task->n_valid);
 }
 
 /*

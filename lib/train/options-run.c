@@ -160,10 +160,11 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .arg = "SIZE",
 	  .min = 1,
 	  .max = MOST,
-	  .help = "the memory that pictures, and rows of a cache, may take (half of --memory)",
+	  .help = "the memory that pictures, arrays and rows of a cache may take (half of --memory)",
 	  .man = "Pictures of folders and tars that take no more are decoded once and kept. Others "
 		 "stay in their files and are read and decoded again for each batch, ahead of the "
-		 "steps; the bytes of the model are the same. So are rows of --cache. See INPUT." },
+		 "steps; the bytes of the model are the same. So are the rows of an array (.npy, "
+		 "IDX) and of --cache. See INPUT." },
 	{ .name = "cache",
 	  .topic = "Plan",
 	  .also = "cache-file,cache-data,data-cache",

@@ -59,7 +59,7 @@ static int follow_start(const struct nn_train *t, const struct nn_schema *schema
 	return 0;
 }
 
-/* The bytes that pictures may take in memory, for this rank. */
+/* The bytes that samples may take in memory which can stay in their files, for this rank. */
 static size_t input_memory(const struct nn_train *t)
 {
 	uint64_t here = nn_memory_available() / (t->layout.on_host > 1 ? t->layout.on_host : 1),
@@ -105,7 +105,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 	}
 	w->want = (struct nn_want){
 		w->inputs, n_in,         w->targets,       n_out,          t->task.device->dtype,
-		NULL,      t->task.pool, t->source.sample, input_memory(t),
+		NULL,      t->task.pool, t->source.sample, input_memory(t), input_memory(t),
 		(size_t)t->options->recipe.replay
 	};
 	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))

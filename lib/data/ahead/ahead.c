@@ -30,17 +30,26 @@ struct nn_ahead {
 	} seen;
 };
 
+static size_t bytes_of(size_t bytes, size_t memory)
+{
+	size_t most = memory / bytes;
+
+	return most < 2 ? 0 : bytes * (most < MOST_BATCHES ? most : MOST_BATCHES);
+}
+
 size_t nn_ahead_bytes(const struct nn_source *source, size_t batch, size_t memory)
 {
 	struct nn_made_form form;
-	size_t bytes, most;
 
 	if (!source->ops->stages || batch == 0)
 		return 0;
 	nn_made_form_init(&form, source, batch, true);
-	bytes = nn_made_bytes(&form);
-	most = memory / bytes;
-	return most < 2 ? 0 : bytes * (most < MOST_BATCHES ? most : MOST_BATCHES);
+	return bytes_of(nn_made_bytes(&form), memory);
+}
+
+size_t nn_ahead_row_bytes(size_t row_bytes, size_t batch, size_t memory)
+{
+	return batch ? bytes_of(nn_made_row_bytes(row_bytes) * batch, memory) : 0;
 }
 
 int nn_ahead_new(struct nn_ahead **ahead, const struct nn_ahead_options *options,

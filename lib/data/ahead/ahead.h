@@ -24,8 +24,9 @@ struct nn_ahead_options {
 /* *ahead NULL where the memory does not hold two batches: rows are then made on the spot. */
 int nn_ahead_new(struct nn_ahead **ahead, const struct nn_ahead_options *options,
 		 struct nn_error *err);
-/* Bytes that batches of a source may take then. */
+/* Bytes that batches of a source, or of rows of so many bytes, may take then. */
 size_t nn_ahead_bytes(const struct nn_source *source, size_t batch, size_t memory);
+size_t nn_ahead_row_bytes(size_t row_bytes, size_t batch, size_t memory);
 void nn_ahead_free(struct nn_ahead *ahead); /* NULL allowed */
 
 /*

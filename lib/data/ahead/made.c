@@ -109,7 +109,7 @@ size_t nn_made_bytes(const struct nn_made_form *f)
 	size_t row_bytes, handed;
 
 	f->source.ops->stages->sizes(f->source.data, &row_bytes, &handed);
-	return f->batch * (row_bytes + handed + 3 * sizeof(uint64_t));
+	return f->batch * nn_made_row_bytes(row_bytes + handed);
 }
 
 void nn_made_batch_free(struct nn_made_batch *m)

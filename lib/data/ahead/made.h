@@ -30,8 +30,12 @@ struct nn_made_batch {
 
 void nn_made_form_init(struct nn_made_form *form, const struct nn_source *source, size_t batch,
 		       bool whole);
-/* Bytes that a batch takes. */
+/* Bytes that a batch takes, and a row of it. */
 size_t nn_made_bytes(const struct nn_made_form *form);
+static inline size_t nn_made_row_bytes(size_t row_bytes)
+{
+	return row_bytes + 3 * sizeof(uint64_t);
+}
 struct nn_made_batch *nn_made_batch_new(struct nn_made_form *form, struct nn_error *err);
 void nn_made_batch_free(struct nn_made_batch *made); /* NULL allowed */
 /* Put rows[n] into the stages. */

@@ -43,19 +43,4 @@ bool nn_cache_takes(const struct nn_dataset *dataset);
 int nn_cache_write(struct nn_output *output, const char *key, const struct nn_dataset *dataset,
 		   const struct nn_dataset *held_out, struct nn_error *err);
 
-/* ---- inside ---- */
-
-/* Rows that stay in the file. */
-struct nn_cached_rows {
-	int fd;
-	uint64_t at;      /* of the first byte */
-	size_t row_bytes;
-	char *path;
-};
-/* Bytes `from` and on of the file; fewer than n are an error. */
-int nn_cached_bytes(const struct nn_cached_rows *rows, uint64_t from, void *bytes, size_t n,
-		    struct nn_error *err);
-/* The source of a dataset whose files.cached says where rows are. */
-void nn_dataset_stream_cached(struct nn_dataset *ds);
-
 #endif

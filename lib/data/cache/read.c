@@ -12,13 +12,14 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/cache/cache.h"
+#include "data/file-rows.h"
 #include "data/sequence/sequence.h"
 #include "file/json.h"
 
 #define MOST_JSON ((uint64_t)1 << 30)
 
 struct reader {
-	struct nn_cached_rows file; /* borrowed path; at: where the JSON begins */
+	struct nn_file_rows file; /* borrowed path; at: where the JSON begins */
 	struct nn_json *json;
 	const struct nn_want *want;
 	struct nn_error *err; /* of what is no damage: memory */
@@ -65,7 +66,7 @@ static int load(struct reader *r, const struct nn_json *section, size_t count, s
 	if (find_section(r, section, count, size, &at, &bytes) < 0)
 		return -1;
 	if (nn_block_reserve(block, bytes + 1, r->err) < 0 ||
-	    nn_cached_bytes(&r->file, at, block->data, bytes, r->err) < 0)
+	    nn_file_rows_bytes(&r->file, at, block->data, bytes, r->err) < 0)
 		return -1;
 	if (nn_crc32(0, block->data, bytes) != count_of(section, "crc"))
 		return damaged(r, "values do not have their checksum");
@@ -104,30 +105,27 @@ static int give_slots(struct reader *r, struct nn_dataset *ds, size_t i, size_t 
 	return 0;
 }
 
-/*
- * May rows stay in the file? Not those that are looked at more than once beforehand, or whose values
- * have to be checked, since they count the rows of a table.
- */
+/* May rows stay in the file? */
 static bool may_stay(const struct reader *r, const struct nn_dataset *ds, size_t bytes)
 {
 	return r->want->memory && bytes > r->want->memory && ds->schema->n_inputs == 1 &&
-	       !ds->sequences && !ds->schema->inputs[0].rows &&
-	       ds->rules.missing != NN_MISSING_MEAN;
+	       !ds->sequences;
 }
 
-static int leave_rows(struct reader *r, struct nn_dataset *ds, uint64_t at, size_t row_bytes)
+static int leave_rows(struct reader *r, struct nn_dataset *ds, uint64_t at,
+		      const struct nn_row_block *source)
 {
-	struct nn_cached_rows *rows = nn_alloc(1, sizeof *rows, r->err);
+	int fd = fcntl(r->file.fd, F_DUPFD_CLOEXEC, 3);
+	struct nn_file_rows *rows;
 
-	if (!(ds->files.cached = rows))
+	if (fd < 0)
+		return nn_fail_errno(r->err, NN_EFAIL, "%s: cannot read", r->file.path);
+	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, r->file.path, r->err)))
 		return -1;
 	rows->at = at;
-	rows->row_bytes = row_bytes;
-	rows->path = nn_strdup(r->file.path, r->err);
-	rows->fd = fcntl(r->file.fd, F_DUPFD_CLOEXEC, 3);
-	if (!rows->path)
-		return -1;
-	return rows->fd < 0 ? nn_fail_errno(r->err, NN_EFAIL, "%s: cannot read", rows->path) : 0;
+	rows->values = source->stride;
+	rows->from = rows->to = source->dtype;
+	return 0;
 }
 
 static int read_input(struct reader *r, struct nn_dataset *ds, size_t i,
@@ -159,7 +157,7 @@ static int read_input(struct reader *r, struct nn_dataset *ds, size_t i,
 	if (find_section(r, section, rows, size, &at, &bytes) < 0)
 		return -1;
 	if (may_stay(r, ds, bytes))
-		return leave_rows(r, ds, at, size);
+		return leave_rows(r, ds, at, &ds->inputs[i].source);
 	if (load(r, section, rows, size, &ds->inputs[i].array.block) < 0)
 		return -1;
 	ds->inputs[i].source.data = ds->inputs[i].array.block.data;
@@ -337,9 +335,9 @@ static int finish(struct reader *r, struct nn_dataset *ds)
 			return -1;
 	if (ds->sequences)
 		nn_sequences_source(ds);
-	else if (ds->files.cached)
-		nn_dataset_stream_cached(ds);
-	ds->files.memory = ds->files.cached ? r->want->memory : 0;
+	else if (ds->files.in_file)
+		nn_dataset_stream_file(ds);
+	ds->files.memory = ds->files.in_file ? r->want->memory : 0;
 	return 0;
 }
 
@@ -405,7 +403,7 @@ static int open_file(struct reader *r, uint64_t *size)
 	if (S_ISREG(st.st_mode) && *size == 0)
 		return 0;
 	if (!S_ISREG(st.st_mode) || *size < sizeof magic ||
-	    nn_cached_bytes(&r->file, 0, magic, sizeof magic, r->err) < 0 ||
+	    nn_file_rows_bytes(&r->file, 0, magic, sizeof magic, r->err) < 0 ||
 	    memcmp(magic, NN_CACHE_MAGIC, sizeof magic) != 0)
 		return nn_fail(r->err, NN_EFORMAT,
 			       "--cache=%s: is no cache of data, and is not overwritten",
@@ -421,7 +419,7 @@ static int read_json(struct reader *r, uint64_t size)
 	struct nn_error why;
 
 	if (size < sizeof tail + 8 ||
-	    nn_cached_bytes(&r->file, size - sizeof tail, tail, sizeof tail, r->err) < 0)
+	    nn_file_rows_bytes(&r->file, size - sizeof tail, tail, sizeof tail, r->err) < 0)
 		return damaged(r, "it ends early");
 	memcpy(&length, tail, 8);
 	memcpy(&crc, tail + 8, 8);
@@ -430,7 +428,7 @@ static int read_json(struct reader *r, uint64_t size)
 		return damaged(r, "it ends early");
 	r->file.at = size - sizeof tail - length;
 	if (nn_block_reserve(&text, length + 1, r->err) < 0 ||
-	    nn_cached_bytes(&r->file, r->file.at, text.data, length, r->err) < 0) {
+	    nn_file_rows_bytes(&r->file, r->file.at, text.data, length, r->err) < 0) {
 		nn_block_free(&text);
 		return -1;
 	}

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,25 +35,6 @@ static const struct entry *entry_of(const struct nn_picture_store *s, uint64_t r
 	return (const struct entry *)s->entries.data + row;
 }
 
-/* A file without a name. */
-static int open_unnamed(struct nn_picture_store *s, struct nn_error *err)
-{
-	const char *folder = getenv("TMPDIR");
-	struct nn_text path = { 0 };
-
-	nn_text_addf(&path, "%s/nn-pictures.XXXXXX", folder && *folder ? folder : "/tmp");
-	if (path.failed)
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for a name", s->file);
-	s->fd = mkstemp(path.data);
-	s->kept = true;
-	if (s->fd < 0)
-		nn_fail_errno(&s->full, NN_EFAIL, "%s: cannot keep pictures there", path.data);
-	else
-		unlink(path.data);
-	nn_text_free(&path);
-	return 0;
-}
-
 int nn_picture_store_new(struct nn_picture_store **store, struct nn_input *input,
 			 struct nn_error *err)
 {
@@ -69,7 +49,11 @@ int nn_picture_store_new(struct nn_picture_store **store, struct nn_input *input
 	if (nn_input_is_folder(input))
 		return 0;
 	s->fd = nn_input_reopen(input, &s->base);
-	return s->fd < 0 ? open_unnamed(s, err) : 0;
+	if (s->fd < 0) {
+		s->fd = nn_unnamed_file(s->file, "pictures", &s->full);
+		s->kept = true;
+	}
+	return 0;
 }
 
 void nn_picture_store_free(struct nn_picture_store *s)

@@ -34,7 +34,7 @@ void nn_tell_input(const struct nn_train *t)
 	else
 		nn_text_addf(&text, "input: %.1f %% of the time of steps, of samples %s",
 			     100 * fill_share(t),
-			     t->loader.options.source.ops->stages ? "that are decoded in them"
+			     t->loader.options.source.ops->stages ? "that are read in them"
 								  : "that lie in memory");
 	note(t, &text);
 	nn_text_free(&text);

@@ -1,0 +1,200 @@
+/*
+ * An array that takes more memory than it may: its rows stay where they lie, in its own file where
+ * that can be read at any place, else (compressed, from a pipe) in a file without a name in TMPDIR. So
+ * do those whose columns follow each other, row after row. All values go by once, to be checked.
+ */
+#include <string.h>
+
+#include "base/descriptor.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/file-rows.h"
+#include "file/convert.h"
+
+#define CHUNK ((size_t)16384) /* values that go by at once */
+
+bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *input,
+			    const struct nn_npy_header *h)
+{
+	size_t size = nn_dtype_size(nn_sample_type(h->dtype, ds->dtype)), bytes;
+
+	if (!ds->files.memory || ds->files.sample || nn_input_in_memory(input) ||
+	    nn_row_size(&h->shape) == 0)
+		return false;
+	return !nn_mul(h->bytes / nn_dtype_size(h->dtype), size, &bytes) ||
+	       bytes > ds->files.memory;
+}
+
+/* ---- values that go by ---- */
+
+struct passing {
+	struct nn_samples how;
+	void *values, *real; /* [CHUNK] as they lie, and as they are checked */
+	int fd;              /* where they are kept; -1: nowhere */
+};
+
+static int passing_init(struct passing *p, const struct nn_samples *how, int fd,
+			struct nn_error *err)
+{
+	*p = (struct passing){ .how = *how, .fd = fd };
+	p->values = nn_alloc(CHUNK, nn_dtype_size(how->from), err);
+	p->real = nn_alloc(CHUNK, nn_dtype_size(how->real), err);
+	return p->values && p->real ? 0 : -1;
+}
+
+static void passing_fini(struct passing *p)
+{
+	nn_free(p->values);
+	nn_free(p->real);
+}
+
+static int keep(const struct passing *p, const void *values, size_t n, struct nn_error *err)
+{
+	if (p->fd < 0 || nn_write_all(p->fd, values, n * nn_dtype_size(p->how.from)))
+		return 0;
+	return nn_fail_errno(err, NN_EFAIL, "%s: cannot keep rows in TMPDIR", p->how.place);
+}
+
+/* n values from number `first` on. */
+static int check(struct passing *p, const void *values, size_t first, size_t n,
+		 struct nn_error *err)
+{
+	const char *from = values;
+
+	for (size_t done = 0, some; p->how.real != NN_U8 && done < n; done += some) {
+		some = n - done < CHUNK ? n - done : CHUNK;
+		p->how.first = first + done;
+		if (nn_samples_convert(&p->how, from + done * nn_dtype_size(p->how.from), some,
+				       p->real, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int pass(struct passing *p, struct nn_input *input, const struct nn_npy_header *h,
+		bool checked, struct nn_error *err)
+{
+	size_t n = h->bytes / nn_dtype_size(h->dtype);
+
+	for (size_t done = 0, some; done < n; done += some) {
+		some = n - done < CHUNK ? n - done : CHUNK;
+		if (nn_npy_read_values(input, h, some, p->values, err) < 0 ||
+		    keep(p, p->values, some, err) < 0 ||
+		    (checked && check(p, p->values, done, some, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- columns that follow each other into rows ---- */
+
+/* Which column value e of a row is: the first dimension of a row counts fastest. */
+static size_t column_of(const struct nn_shape *s, size_t e)
+{
+	size_t column = 0, below = 1, at[NN_MAX_RANK];
+
+	for (int d = s->rank - 1; d >= 1; d--) {
+		at[d] = e % s->dim[d];
+		e /= s->dim[d];
+	}
+	for (int d = 1; d < s->rank; d++) {
+		column += at[d] * below;
+		below *= s->dim[d];
+	}
+	return column;
+}
+
+/* Value e of n rows from `first` on. */
+static int read_column(const struct nn_file_rows *from, const struct nn_shape *shape, size_t e,
+		       size_t first, size_t n, void *values, struct nn_error *err)
+{
+	size_t size = nn_dtype_size(from->from);
+
+	if (nn_file_rows_bytes(from, from->at + (column_of(shape, e) * shape->dim[0] + first) * size,
+			       values, n * size, err) < 0)
+		return -1;
+	if (from->swap)
+		nn_swap_bytes(values, n, size);
+	return 0;
+}
+
+/* Rows that are turned at once take a quarter of the memory that all may take. */
+static int turn_rows(struct passing *p, const struct nn_file_rows *from,
+		     const struct nn_shape *shape, size_t memory, struct nn_error *err)
+{
+	size_t size = nn_dtype_size(from->from), rows = shape->dim[0], row = from->values * size,
+	       most = 1 + memory / 4 / row, status = 0;
+	char *block = nn_alloc(most, row, err), *column = nn_alloc(most, size, err);
+
+	if (!block || !column)
+		status = 1;
+	for (size_t first = 0, n; status == 0 && first < rows; first += n) {
+		n = rows - first < most ? rows - first : most;
+		for (size_t e = 0; status == 0 && e < from->values; e++) {
+			status = read_column(from, shape, e, first, n, column, err) < 0;
+			for (size_t i = 0; status == 0 && i < n; i++)
+				memcpy(block + i * row + e * size, column + i * size, size);
+		}
+		if (status == 0)
+			status = keep(p, block, n * from->values, err) < 0 ||
+				 check(p, block, first * from->values, n * from->values, err) < 0;
+	}
+	nn_free(block);
+	nn_free(column);
+	return status ? -1 : 0;
+}
+
+/* files.in_file moves to rows in another file. */
+static int turn(struct nn_dataset *ds, const struct nn_samples *how, const struct nn_shape *shape,
+		struct nn_error *err)
+{
+	struct nn_file_rows *columns = ds->files.in_file, *rows;
+	int fd = nn_unnamed_file(how->place, "rows", err), status = -1;
+	struct passing p = { 0 };
+
+	if (fd < 0 || !(rows = nn_file_rows_new(fd, how->place, err)))
+		return -1;
+	rows->values = columns->values;
+	rows->from = columns->from;
+	rows->to = columns->to;
+	ds->files.in_file = rows;
+	if (passing_init(&p, how, fd, err) == 0)
+		status = turn_rows(&p, columns, shape, ds->files.memory, err);
+	passing_fini(&p);
+	nn_file_rows_free(columns);
+	return status;
+}
+
+/* ---- an array ---- */
+
+int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
+			   const struct nn_npy_header *h, bool pictures, bool nan_allowed,
+			   struct nn_error *err)
+{
+	struct nn_array *a = &ds->inputs[0].array;
+	bool turned = h->fortran && h->shape.rank > 1, kept;
+	struct nn_samples how = { h->dtype, nn_sample_type(h->dtype, ds->dtype), nn_input_name(input),
+				  0, nn_row_size(&h->shape), nan_allowed };
+	struct nn_file_rows *rows;
+	struct passing p = { 0 };
+	uint64_t at = 0;
+	int fd = nn_input_reopen(input, &at), status = -1;
+
+	*a = (struct nn_array){ .dtype = how.real,
+				.shape = h->shape,
+				.picture = nn_is_picture(h->dtype, &h->shape, pictures) };
+	kept = fd < 0;
+	if (kept && (fd = nn_unnamed_file(how.place, "rows", err)) < 0)
+		return -1;
+	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, how.place, err)))
+		return -1;
+	rows->at = at;
+	rows->values = how.per_row;
+	rows->from = h->dtype;
+	rows->to = how.real;
+	rows->swap = h->swap && !kept; /* what is kept has this machine's order */
+	if (passing_init(&p, &how, kept ? fd : -1, err) == 0)
+		status = pass(&p, input, h, !turned, err);
+	passing_fini(&p);
+	return status == 0 && turned ? turn(ds, &how, &h->shape, err) : status;
+}

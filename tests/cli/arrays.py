@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Arrays that a training reads in every way: types, orders, broken ones, and some of many rows.
+
+usage: tests/cli/arrays.py        (writes into the current folder)
+"""
+import struct
+import zipfile
+
+ROWS, WIDE = 180, 12
+values = [((i * 7919) % 1000 - 500) / 128 for i in range(ROWS * WIDE)]
+counts = [(i * 31) % 17 for i in range(ROWS * WIDE)]
+labels = [sum(values[r * WIDE:r * WIDE + 4]) > 0 for r in range(ROWS)]
+
+
+def npy(kind, pack, shape, numbers, fortran=False):
+    head = "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (kind, fortran, "".join("%d," % d for d in shape))
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    order = ">" if kind[0] == ">" else "<"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("%s%d%s" % (order, len(numbers), pack), *numbers)
+
+
+def write(name, data):
+    with open(name, "wb") as file:
+        file.write(data)
+
+
+def turned(numbers, shape):
+    """Columns that follow each other: the first dimension counts fastest."""
+    wide = len(numbers) // shape[0]
+    inner = shape[1:]
+    out = []
+    for c in range(wide):
+        at, rest, below = 0, c, wide
+        for d in inner:
+            below //= d
+            at += rest % d * below
+            rest //= d
+        out += [numbers[r * wide + at] for r in range(shape[0])]
+    return out
+
+
+shape = [ROWS, WIDE]
+for kind, pack in (("<f4", "f"), ("<f8", "d"), (">f4", "f"), (">f8", "d")):
+    write("x%s%s.npy" % (kind[1:], "b" if kind[0] == ">" else ""), npy(kind, pack, shape, values))
+write("i8.npy", npy("<i8", "q", shape, counts))
+write("u1.npy", npy("|u1", "B", shape, counts))
+write("f.npy", npy("<f8", "d", shape, turned(values, shape), True))
+write("fb.npy", npy(">f4", "f", [ROWS, 3, 2, 2], turned(values, [ROWS, 3, 2, 2]), True))
+write("rows.npy", npy("<f4", "f", [ROWS, 3, 2, 2], values))
+write("y.npy", npy("<i8", "q", [ROWS], labels))
+write("x.idx", bytes([0, 0, 8, 3]) + struct.pack(">3I", ROWS, 3, 4) + bytes(counts))
+write("v.npy", npy("<f4", "f", [20, WIDE], values[:20 * WIDE]))
+write("vy.npy", npy("<i8", "q", [20], labels[:20]))
+
+missing = list(values)
+for at in (5 * WIDE + 3, 17 * WIDE + 7, 17 * WIDE + 8, 80 * WIDE):
+    missing[at] = float("nan")
+write("nan.npy", npy("<f4", "f", shape, missing))
+write("nanf.npy", npy("<f4", "f", shape, turned(missing, shape), True))
+missing[40 * WIDE + 1] = float("inf")
+write("inf.npy", npy("<f4", "f", shape, missing))
+write("large.npy", npy("<f8", "d", shape, values[:-3] + [1e300, 0, 0]))
+write("short.npy", npy("<f4", "f", shape, values)[:-9])
+write("long.npy", npy("<f4", "f", shape, values) + b"x")
+
+X, Y, D = (npy("<f4", "f", shape, values), npy("<i8", "q", [ROWS], labels), npy("<f8", "d", shape, values))
+for name, method, members in (("s.npz", zipfile.ZIP_STORED, {"x": X, "y": Y}), ("d.npz", zipfile.ZIP_DEFLATED, {"x": X, "y": Y}),
+                              ("s8.npz", zipfile.ZIP_STORED, {"a": Y, "x": D, "y": Y})):
+    with zipfile.ZipFile(name, "w", method) as z:
+        for member, data in members.items():
+            with z.open(member + ".npy", "w", force_zip64=True) as f:
+                f.write(data)
+
+# 32 MiB, in few steps
+piece = struct.pack("<4096f", *[((i * 7919) % 1000 - 500) / 128 for i in range(4096)])
+with open("big.npy", "wb") as file:
+    file.write(npy("<f4", "f", [1 << 17, 64], []))
+    for _ in range(2048):
+        file.write(piece)
+write("bigy.npy", npy("|u1", "B", [1 << 17], []) + bytes([0, 1] * (1 << 16)))

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# Arrays that take more memory than they may: their rows stay in files, to the same bytes.
+# shellcheck disable=SC2154,SC2164
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  command -v python3 >/dev/null || return 0
+  cd "$BATS_FILE_TMPDIR"
+  python3 "$NN_SRC/tests/cli/arrays.py"
+}
+
+setup() {
+  command -v python3 >/dev/null || skip "python3 is not installed"
+  cd "$BATS_FILE_TMPDIR"
+}
+
+# same OPTION... DATA: in memory, and with batches that are read ahead or on the spot
+same() {
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 "$@" -o all
+  local memory
+  for memory in 2K 600; do
+    nn-train -v -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 "$@" --input-memory=$memory -o some 2>said
+    grep -qE '^nn-train: note: input: (read: |.* of samples that are read in them)' said
+    cmp all some
+  done
+}
+
+@test "arrays: those that do not fit give the bytes of those that do, of any type and order" {
+  for x in xf4 xf8 xf4b xf8b i8 u1 f fb rows nan; do
+    [ $x = nan ] && set -- --missing=drop || set --
+    same "$@" $x.npy y.npy
+  done
+  same x.idx y.npy
+  same xf8.npy y.npy --precision=f64
+  same -m 'conv2d 4 2x2, relu, flatten, dense ?' fb.npy y.npy
+  same -m 'embedding 3, flatten, dense ?' i8.npy y.npy
+  same xf8.npy y.npy --threads=3 --shuffle=no
+}
+
+@test "arrays: compressed and from a pipe they are kept in TMPDIR, and nothing is left there" {
+  mkdir -p tmp
+  export TMPDIR=$PWD/tmp
+  for x in xf4 f xf8b; do
+    for tool in gzip xz zstd; do
+      command -v $tool >/dev/null || continue
+      $tool -kf $x.npy
+      for f in $x.npy.*z*; do
+        nn-train -q --epochs=1 -m 'dense ?' --loss=cross-entropy $f y.npy -o all 2>error || { grep -q 'is not installed' error && continue; }
+        same $f y.npy
+      done
+      rm $x.npy.*z*
+    done
+    nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 $x.npy y.npy -o all
+    cat $x.npy | nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 --input-memory=2K - y.npy -o some
+    cmp all some
+  done
+  [ -z "$(ls tmp)" ]
+  export TMPDIR=$PWD/nowhere
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy --input-memory=2K - y.npy -o m < <(cat xf4.npy)
+  [[ $stderr == "nn-train: $PWD/nowhere/nn-rows."*": cannot keep rows there: No such file or directory" ]]
+}
+
+@test "arrays: missing values, scales and held-out rows do not depend on the memory" {
+  for x in nan nanf; do
+    same $x.npy y.npy --missing=drop
+    same $x.npy y.npy --missing=mean --normalize=standard
+    same $x.npy y.npy --missing=mean --valid=0.25
+  done
+  grep -q 'nan' <(nn-train -v --epochs=1 -m 'dense ?' --loss=cross-entropy nan.npy y.npy --missing=drop --input-memory=2K -o m 2>&1)
+  same xf8.npy y.npy --normalize=minmax --valid=v.npy,vy.npy
+  same u1.npy y.npy --normalize=0.5
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy --folds=3 -b 8 --epochs=2 xf8.npy y.npy >all
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy --folds=3 -b 8 --epochs=2 xf8.npy y.npy --input-memory=2K >some
+  cmp all some
+  # held-out rows stay, too, where those of the training fit
+  nn-train -q -m 'dense ?' --loss=cross-entropy --epochs=2 v.npy vy.npy --valid=xf4.npy,y.npy -o all --log=all.log
+  nn-train -q -m 'dense ?' --loss=cross-entropy --epochs=2 v.npy vy.npy --valid=xf4.npy,y.npy -o some --log=some.log --input-memory=1K
+  cmp all some
+  [ "$(grep -o '"valid_loss":[0-9.e-]*' all.log)" = "$(grep -o '"valid_loss":[0-9.e-]*' some.log)" ]
+  grep -q '"valid_loss"' some.log
+}
+
+@test "arrays: what is wrong with one is said in the same words" {
+  local data
+  for data in nan.npy nanf.npy inf.npy large.npy short.npy long.npy "inf.npy y.npy --missing=drop" "xf4.npy y.npy -m m.nn" "xf4.npy vy.npy"; do
+    set -- $data
+    [ $# -gt 1 ] || set -- "$1" y.npy
+    printf 'embedding 3, flatten, dense ?' | tr , '\n' >m.nn
+    run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy "$@" -o m
+    whole=$stderr
+    run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy "$@" --input-memory=1K -o m
+    [ "$stderr" = "$whole" ] || { echo "$whole"; echo "$stderr"; false; }
+    [ "${#stderr_lines[@]}" -eq 1 ]
+  done
+  gzip -c xf4.npy | head -c 2000 >cut.npy.gz
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy cut.npy.gz y.npy --input-memory=1K -o m
+  [ "$stderr" = "nn-train: cut.npy.gz: the gzip data end early" ]
+}
+
+@test "arrays: one that is cut while it is read ends the training once, with its name" {
+  cp xf4.npy cut.npy
+  nn-train -q -m 'dense ?' --loss=cross-entropy -b 8 --time-limit=60 --input-memory=2K --log=cut.log cut.npy y.npy -o m 2>error 3>&- &
+  local i=0 status=0
+  until grep -qs '"event":"step"' cut.log || [ $((i += 1)) -gt 300 ]; do sleep 0.05; done
+  truncate -s 1000 cut.npy
+  wait $! || status=$?
+  [ $status -eq 1 ]
+  [ "$(cat error)" = 'nn-train: cut.npy: was cut while it was read' ]
+}
+
+@test "arrays: a training that was stopped goes on with more memory or less" {
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 xf8.npy y.npy --checkpoint=state -o all
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 xf8.npy y.npy --checkpoint=part --steps=14 -o some
+  nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 8 --epochs=3 xf8.npy y.npy --checkpoint=part --resume --input-memory=2K -o some 2>error
+  cmp all some
+}
+
+@test "arrays: 32 MiB are trained on in less than half of that, as --explain says" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || skip "the sanitizer takes memory of its own"
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
+  set -- -m 'dense ?' --loss=cross-entropy --epochs=1 -b 1024 --input-memory=4M
+  for data in big.npy big.npy.gz; do
+    [ -e $data ] || gzip -1 -k big.npy
+    nn-train -q "$@" $data bigy.npy -o some --log=log
+    jq -c 'select(.event=="end").predicted.peak_bytes' log
+    jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|.measured < 16777216 and (.predicted-.measured|fabs) < 4194304' log
+    nn-train "$@" --explain=json $data bigy.npy >plan
+    jq -e --argjson taken "$(jq 'select(.event=="end").predicted.peak_bytes.measured' log)" '.memory.total-$taken|fabs < 4194304' plan
+  done
+  nn-train -q -m 'dense ?' --loss=cross-entropy --epochs=1 -b 1024 big.npy bigy.npy -o all
+  cmp all some
+  rm big.npy.gz
+}
