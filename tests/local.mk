@@ -444,9 +444,9 @@ tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
-# make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
+# make fuzz: the JSON of requests, pictures and tars, caches, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
 # clang, from a corpus in the build tree; FUZZ_SEED and FUZZ_RUNS (inputs for each reader, with FUZZ_SECONDS=0) say the same again
-EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/onnx.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/json.dict
+EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/onnx.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/cache.c tests/fuzz/cache-seeds.py tests/fuzz/json.dict
 FUZZ_SECONDS = 600
 FUZZ_SEED = 0
 FUZZ_RUNS = -1
@@ -456,7 +456,7 @@ FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPP
 	-fno-sanitize-recover=undefined
 FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
 FUZZ_OF_READERS = fuzz-tensors fuzz-table fuzz-svm fuzz-idx fuzz-cifar fuzz-text fuzz-net
-FUZZ = fuzz-pull $(FUZZ_OF_READERS)
+FUZZ = fuzz-pull fuzz-cache $(FUZZ_OF_READERS)
 if HAVE_PNG
 if HAVE_JPEG
 FUZZ += fuzz-pictures
@@ -495,6 +495,13 @@ tests/fuzz/readers: all
 $(FUZZ_OF_READERS): tests/fuzz/readers
 	tests/fuzz/readers --$(@:fuzz-%=%) $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=$(if $(filter %cifar,$@),7000,4000) \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
+FUZZ_CACHE = $(srcdir)/lib/data/cache/read.c $(srcdir)/lib/data/file-rows.c $(srcdir)/lib/data/streamed.c $(srcdir)/lib/data/sequence/sequence.c \
+	$(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/measure.c $(srcdir)/lib/data/missing.c \
+	$(srcdir)/lib/data/fill.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/weights.c $(srcdir)/lib/data/schema/*.c $(srcdir)/lib/file/json.c
+fuzz-cache: all
+	$(PYTHON) $(srcdir)/tests/fuzz/cache-seeds.py tests/fuzz/cache-corpus cmd/nn-train
+	$(FUZZ_CC) -Dnn_crc32=nn_crc32_none -o tests/fuzz/cache $(srcdir)/tests/fuzz/cache.c $(FUZZ_CACHE) $(FUZZ_LIBS)
+	tests/fuzz/cache $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=4000 tests/fuzz/cache-corpus
 fuzz-onnx: all
 	@mkdir -p tests/fuzz/onnx-corpus
 	printf 'a,b,kind\n1,2,x\n3,4,y\n2,2,x\n' >tests/fuzz/onnx-corpus/table
@@ -509,8 +516,8 @@ fuzz-onnx: all
 	tests/fuzz/onnx $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=4000 tests/fuzz/onnx-corpus
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf tests/fuzz/corpus tests/fuzz/onnx tests/fuzz/onnx-corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
-.PHONY: fuzz fuzz-pull fuzz-pictures $(FUZZ_OF_READERS) fuzz-onnx clean-fuzz
+	rm -rf tests/fuzz/corpus tests/fuzz/cache tests/fuzz/cache-corpus tests/fuzz/onnx tests/fuzz/onnx-corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
+.PHONY: fuzz fuzz-pull fuzz-cache fuzz-pictures $(FUZZ_OF_READERS) fuzz-onnx clean-fuzz
 
 # damaged files of every format
 EXTRA_DIST += tests/fuzz/torchfile.py

@@ -74,7 +74,7 @@ static inline void prefetch(const void *row, size_t bytes)
 			size_t width = code->words[i] ? nn_words_count(code->words[i]) : 1, \
 			       hot = width; \
 			if (code->rows && code->words[i]) { \
-				v = v >= 0 && (size_t)v < width \
+				v = v >= 0 && v < (T)width \
 					    ? (T)(code->first[i] + \
 						  (size_t)code->place[i][(size_t)v]) \
 					    : -1; \
@@ -82,7 +82,7 @@ static inline void prefetch(const void *row, size_t bytes)
 			} \
 			if (missing && v != v) \
 				v = missing[i]; \
-			if (code->words[i] && !code->rows && v >= 0 && (size_t)v < width) \
+			if (code->words[i] && !code->rows && v >= 0 && v < (T)width) \
 				hot = (size_t)code->place[i][(size_t)v]; \
 			for (size_t k = 0; k < width && e < code->size; k++, e++) { \
 				size_t at = last ? e % code->positions * code->channels + \

@@ -146,9 +146,7 @@ static int read_input(struct reader *r, struct nn_dataset *ds, size_t i,
 	    count_of(input, "values") != values || (slots && dtype == NN_U8) ||
 	    !nn_mul(values, size, &size))
 		return damaged(r, "rows have other values than the schema");
-	if (steps ? ds->sequences->padded ? rows / ds->sequences->padded != ds->rows
-					  : rows != nn_sequence_begin(ds->sequences, ds->rows)
-		  : rows != ds->rows)
+	if (rows != (steps ? nn_sequence_begin(ds->sequences, ds->rows) : ds->rows))
 		return damaged(r, "inputs have other rows than targets");
 	ds->inputs[i].source = (struct nn_row_block){ NULL, dtype, values, NULL,
 						      yes(input, "picture") };
@@ -245,7 +243,6 @@ static int read_sequences(struct reader *r, struct nn_dataset *ds, const struct 
 	if (!(ds->sequences = nn_alloc(1, sizeof *ds->sequences, r->err)))
 		return -1;
 	ds->sequences->input = (size_t)count_of(s, "input");
-	ds->sequences->padded = (size_t)count_of(s, "padded");
 	ds->sequences->longest = (size_t)count_of(s, "longest");
 	if (ds->sequences->input != nn_schema_lengths(ds->schema) ||
 	    ds->sequences->input >= ds->schema->n_inputs)
@@ -271,6 +268,9 @@ static int read_beside(struct reader *r, struct nn_dataset *ds, const struct nn_
 	if ((weights && !(ds->weights = load_array(r, weights, ds->rows, sizeof *ds->weights))) ||
 	    (left_out && !(ds->left_out = load_array(r, left_out, ds->rows, sizeof *ds->left_out))))
 		return -1;
+	for (size_t k = 0; left_out && k < ds->rows; k++)
+		if (((const unsigned char *)ds->left_out)[k] > 1)
+			return damaged(r, "a row is left out and is not");
 	for (size_t i = 0; i < nn_json_size(notices); i++)
 		if (nn_dataset_notice_add(ds, r->err, "%s",
 					  nn_json_string(nn_json_at(notices, i), NULL)) < 0)

@@ -126,9 +126,7 @@ static int put_input(struct cache *c, const struct nn_dataset *ds, size_t i, str
 	struct section s = { .at = c->at };
 	bool steps = ds->sequences && ds->sequences->input == i;
 	struct piece p = { .ds = ds, .input = i };
-	size_t rows = !steps	 ? ds->rows
-		      : ds->sequences->padded ? ds->rows * ds->sequences->padded
-					      : nn_sequence_begin(ds->sequences, ds->rows);
+	size_t rows = steps ? nn_sequence_begin(ds->sequences, ds->rows) : ds->rows;
 
 	p.values = ds->schema->inputs[i].columns ? ds->schema->inputs[i].n_columns
 		   : steps                       ? nn_sequences_step(ds)
@@ -202,7 +200,6 @@ static int put_sequences(struct cache *c, const struct nn_dataset *ds, struct nn
 		return 0;
 	nn_json_add(&c->json, "sequences", "{");
 	nn_json_add_count(&c->json, "input", s->input);
-	nn_json_add_count(&c->json, "padded", s->padded);
 	nn_json_add_count(&c->json, "longest", s->longest);
 	if (put_bytes(c, "ends", s->ends.data, ds->rows * sizeof(size_t), err) < 0)
 		return -1;
