@@ -11,7 +11,7 @@
 
 #if defined __x86_64__ && !defined NN_LINE_PLAIN /* a test has the other way too */
 #include <immintrin.h>
-#define NN_WIDE __attribute__((target("avx2,bmi")))
+#define NN_WIDE __attribute__((target("avx2,bmi,bmi2")))
 #endif
 
 static const double powers[] = {
@@ -153,6 +153,64 @@ NN_WIDE static inline const char *short_wide(const char *p, double *value)
 }
 
 /*
+ * A number of JSON that is known to end at q: digits[.digits], at most 15 of them; false: it is
+ * another one, or none. Its digits lie at the right end of the sixteen bytes before q, so that only
+ * those before a point are moved. Nothing here waits for the number before it.
+ */
+NN_WIDE static inline bool ended_wide(const char *p, const char *q, double *value)
+{
+	/* sixteen bytes from the n-th on: ones in the last n; in all but the last n */
+	static const signed char last[32] = { [16] = -1, -1, -1, -1, -1, -1, -1, -1,
+					      -1,        -1, -1, -1, -1, -1, -1, -1 };
+	static const signed char first[32] = { -1, -1, -1, -1, -1, -1, -1, -1,
+					       -1, -1, -1, -1, -1, -1, -1, -1 };
+	const __m128i iota = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	size_t length = (size_t)(q - p), decimals = 0;
+	__m128i text = _mm_loadu_si128((const __m128i *)(const void *)(q - 16));
+	__m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+	__m128i others = _mm_cmpeq_epi8(_mm_max_epu8(digits, _mm_set1_epi8(10)), digits);
+	__m128i points = _mm_cmpeq_epi8(text, _mm_set1_epi8('.'));
+	unsigned window, mask, point;
+
+	if (length - 1 > 15)
+		return false;
+	window = 0xffff0000u >> length;
+	mask = (unsigned)_mm_movemask_epi8(others) & window;
+	if (mask) {
+		point = (unsigned)_mm_movemask_epi8(points) & window;
+		decimals = 15 - (size_t)__builtin_ctz(mask);
+		if (mask != point || (mask & (mask - 1)) || decimals == 0)
+			return false;
+		if (p[1] != '.' && (*p == '0' || *p == '.'))
+			return false;
+		/* those up to the point go one byte to the right */
+		digits = _mm_shuffle_epi8(
+			digits,
+			_mm_add_epi8(iota,
+				     _mm_loadu_si128(
+					     (const __m128i *)(const void *)(first + decimals))));
+		length--;
+	} else if (length > 15 || (*p == '0' && length > 1)) {
+		return false;
+	}
+	digits = _mm_and_si128(digits,
+			       _mm_loadu_si128((const __m128i *)(const void *)(last + length)));
+	*value = (double)(int64_t)sixteen_digits(digits) / powers[decimals];
+	return true;
+}
+
+/* Which of the 64 bytes at p are commas. */
+NN_WIDE static inline uint64_t commas_wide(const char *p)
+{
+	const __m256i comma = _mm256_set1_epi8(',');
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+
+	return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, comma)) |
+	       (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, comma)) << 32;
+}
+
+/*
  * [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks
  * like.
  */
@@ -184,7 +242,8 @@ NN_WIDE static inline const char *long_wide(const char *p, struct line_decimal *
 
 static inline bool has_wide(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("bmi2");
 }
 #else
 static inline bool has_wide(void)
