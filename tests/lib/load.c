@@ -49,6 +49,40 @@ static const char chunked[] = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 No\r\nT
 			      "gzip, Chunked\r\nConnection: x, Close\r\n"
 			      "\r\n3;a=b\r\nabc\r\n00A \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n";
 
+/* Does this header give parse and queue those milliseconds, and compute none? */
+static bool timing_is(const char *timing, double parse, double queue)
+{
+	char text[512];
+	int n = snprintf(text, sizeof text,
+			 "HTTP/1.1 200 OK\r\nServer-Timing: %s\r\nContent-Length: 0\r\n\r\n",
+			 timing);
+	bool good = feed(text, (size_t)n, 7, NULL, 0) == n &&
+		    fabs(answer.part[NN_LOAD_PARSE] - parse / 1e3) < 1e-12 &&
+		    fabs(answer.part[NN_LOAD_QUEUE] - queue / 1e3) < 1e-12 &&
+		    answer.part[NN_LOAD_COMPUTE] == 0;
+
+	if (!good)
+		note("%s: parse %g, queue %g", timing, answer.part[NN_LOAD_PARSE],
+		     answer.part[NN_LOAD_QUEUE]);
+	return good;
+}
+
+static void check_timings(void)
+{
+	ok(timing_is("read;dur=0.002, parse;dur=1.250, queue;dur=12.007, compute;dur=0.000, "
+		     "format;dur=0.004",
+		     1.25, 12.007) &&
+		   timing_is("parse;dur=1.250,queue;dur=0.100\t,total;dur=3", 1.25, 0.1) &&
+		   timing_is("queue;dur=2.000, parse;dur=0.500", 0.5, 2) &&
+		   timing_is("parse;dur=1.25, queue;dur=3", 1.25, 3) &&
+		   timing_is("parse;dur=1.250;desc=\"a, compute;dur=1.000\", queue;dur=1e1", 1.25,
+			     10) &&
+		   timing_is("parse;dur=.250, queue;dur=1.0.0, other;dur=1.000", 0.25, 0) &&
+		   timing_is("parse;dur=1.250, parse;dur=1.250, queue;dur=-1.000", 2.5, 0) &&
+		   timing_is("parsed;dur=1.250, queue;dur=", 0, 0),
+	   "load: parts of Server-Timing count, in whatever way they are written");
+}
+
 static void check_answers(void)
 {
 	bool good = true;
@@ -242,6 +276,7 @@ static void check_search(void)
 int main(void)
 {
 	check_answers();
+	check_timings();
 	check_refused();
 	check_arrivals();
 	check_trace();

@@ -35,7 +35,8 @@ static const char *trim(const char *text, size_t *n)
 
 static bool is_word(const char *text, size_t n, const char *word)
 {
-	return n == strlen(word) && strncasecmp(text, word, n) == 0;
+	return n > 0 && (*text | 0x20) == *word && n == strlen(word) &&
+	       strncasecmp(text, word, n) == 0;
 }
 
 /* The element of a list before the next separator outside quotes; *text and *n go behind it. */
@@ -89,8 +90,46 @@ static void take_metric(struct nn_load_answer *a, const char *text, size_t n)
 	}
 }
 
+/*
+ * What nn-serve writes of a part, "queue;dur=1.234", without a look at what else the grammar has;
+ * its bytes, 0: it is something else.
+ */
+static size_t take_plain_metric(struct nn_load_answer *a, int part, const char *text, size_t n)
+{
+	const char *name = nn_load_part_names[part];
+	size_t length = strlen(name), at = length + 5, point;
+	double us = 0;
+
+	if (n < at || memcmp(text, name, length) != 0 || memcmp(text + length, ";dur=", 5) != 0)
+		return 0;
+	for (point = 0; at < n && text[at] != ','; at++) {
+		if (text[at] == '.' && point == 0)
+			point = at;
+		else if (text[at] >= '0' && text[at] <= '9')
+			us = us * 10 + (text[at] - '0');
+		else
+			return 0;
+	}
+	if (point <= length + 5 || at != point + 4)
+		return 0;
+	a->part[part] += us / 1e6;
+	a->timed = true;
+	return at;
+}
+
 static void take_timing(struct nn_load_answer *a, const char *list, size_t n)
 {
+	for (int part = 0; part < NN_LOAD_PARTS; part++) {
+		size_t plain = take_plain_metric(a, part, list, n);
+
+		plain += plain > 0 && plain < n;
+		list += plain;
+		n -= plain;
+		while (plain > 0 && n > 0 && is_blank(*list)) {
+			list++;
+			n--;
+		}
+	}
 	while (n > 0) {
 		size_t length;
 		const char *metric = next_element(&list, &n, ',', &length);
@@ -110,7 +149,7 @@ static int take_status_line(struct nn_load_answer *a, struct nn_error *err)
 	    strspn(l + 9, "0123456789") != 3 || (l[12] != ' ' && l[12] != '\0'))
 		return nn_fail(err, NN_EFAIL, "expected an answer of HTTP/1.1, got %s",
 			       nn_quote(quoted, l, a->length));
-	a->status = atoi(l + 9);
+	a->status = (l[9] - '0') * 100 + (l[10] - '0') * 10 + l[11] - '0';
 	a->close = l[7] == '0';
 	a->state = NN_LOAD_HEADER;
 	return 0;

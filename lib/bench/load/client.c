@@ -11,7 +11,7 @@
 #include "bench/load/client.h"
 
 #define REST 0.1                 /* seconds of a connection that could not be made */
-#define LOOK 0.05                /* between two looks for calls that took too long */
+#define LOOK_MS 50               /* between two looks for calls that took too long */
 #define PIECE ((size_t)64 << 10) /* bytes of answers read at once */
 #define EVENTS 64
 
@@ -36,6 +36,7 @@ struct nn_load_client {
 	int epoll, timer;
 	size_t n, pending, n_free;
 	double timeout, looked;
+	double rings;             /* when the timer does, or did */
 	struct connection **free; /* those without a call: the one used last on top */
 	struct connection *connections;
 	char *piece;
@@ -49,7 +50,8 @@ int nn_load_client_new(struct nn_load_client **client, const struct nn_load_serv
 		       struct nn_error *err)
 {
 	struct nn_load_client *c = *client = nn_alloc(1, sizeof *c, err);
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN |
+					       EPOLLET }; /* of the timer: nobody reads it */
 
 	if (!c)
 		return -1;
@@ -304,7 +306,7 @@ static void happen(struct nn_load_client *c, struct connection *k, uint32_t even
 /* Calls that took too long. */
 static void look(struct nn_load_client *c, double now)
 {
-	if (now < c->looked + LOOK)
+	if (now < c->looked + LOOK_MS / 1e3)
 		return;
 	c->looked = now;
 	for (size_t i = 0; i < c->n; i++) {
@@ -321,6 +323,9 @@ static void set_timer(struct nn_load_client *c, double at)
 	struct itimerspec when = { 0 };
 	double whole = floor(at);
 
+	if (at == c->rings)
+		return;
+	c->rings = at;
 	when.it_value.tv_sec = (time_t)whole;
 	when.it_value.tv_nsec = (long)((at - whole) * 1e9) | 1;
 	timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &when, NULL);
@@ -332,8 +337,9 @@ int nn_load_client_wait(struct nn_load_client *c, double until, struct nn_error 
 	double now = nn_now_s();
 	int n;
 
-	set_timer(c, fmin(until, now + LOOK));
-	n = epoll_wait(c->epoll, events, EVENTS, until <= now ? 0 : -1);
+	if (until > now && until < now + LOOK_MS / 1e3) /* else milliseconds are fine enough */
+		set_timer(c, until);
+	n = epoll_wait(c->epoll, events, EVENTS, until <= now ? 0 : LOOK_MS);
 	if (n < 0 && errno != EINTR)
 		return nn_fail_errno(err, NN_EFAIL, "cannot wait for connections");
 	for (int i = 0; i < n; i++)

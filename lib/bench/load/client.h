@@ -42,7 +42,10 @@ bool nn_load_client_ready(struct nn_load_client *client, double now);
 /* Make one; only where that is so. */
 void nn_load_client_call(struct nn_load_client *client, const struct nn_load_call *call);
 size_t nn_load_client_pending(const struct nn_load_client *client);
-/* Take what arrives until that time, or until something did. A signal ends it too. */
+/*
+ * Take what arrives until that time, or until something did, or for a twentieth of a second. A
+ * signal ends it too.
+ */
 int nn_load_client_wait(struct nn_load_client *client, double until, struct nn_error *err);
 /* Give up the calls that are under way: none is reported. */
 void nn_load_client_abandon(struct nn_load_client *client);

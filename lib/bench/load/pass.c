@@ -135,9 +135,7 @@ static bool is_hopeless(const struct pass *p)
 /* When the client need not be waited for any longer: for the next request where one can be sent. */
 static double wait_until(const struct pass *p, bool ready)
 {
-	double look = nn_now_s() + 0.05;
-
-	return ready && p->plan->arrivals ? fmin(look, p->start + p->next) : look;
+	return ready && p->plan->arrivals ? p->start + p->next : INFINITY;
 }
 
 static int run(struct pass *p, struct nn_error *err)
