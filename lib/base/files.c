@@ -110,10 +110,21 @@ static void add(struct use *uses, size_t *n, struct nn_file_use file)
 	*n += file.path && find_place(&file, &uses[*n].place);
 }
 
+/* Few rows are given a file: memory is taken for those. */
+static size_t count_files(const struct nn_opt_list *list)
+{
+	size_t n = 0;
+
+	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
+		for (const struct nn_opt *row = t->rows; row->name; row++)
+			n += value_of(t, row) != NULL;
+	return n;
+}
+
 int nn_files_check(const struct nn_opt_list *list, const struct nn_file_use *more, size_t n_more,
 		   struct nn_error *err)
 {
-	struct use *uses = nn_alloc(NN_OPT_TABLES * 64 + n_more, sizeof *uses, err);
+	struct use *uses = nn_alloc(count_files(list) + n_more, sizeof *uses, err);
 	size_t n = 0;
 	int status;
 
@@ -121,14 +132,15 @@ int nn_files_check(const struct nn_opt_list *list, const struct nn_file_use *mor
 		return -1;
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
 		for (const struct nn_opt *row = t->rows; row->name; row++) {
+			const char *path = value_of(t, row);
 			size_t i = 0;
 
 			while (i < n_more && !is_named(&more[i], row))
 				i++;
-			if (i == n_more)
+			if (path && i == n_more)
 				add(uses, &n,
 				    (struct nn_file_use){ .name = row->name,
-							  .path = value_of(t, row),
+							  .path = path,
 							  .writes = row->file == NN_OPT_WRITES });
 		}
 	for (size_t i = 0; i < n_more; i++)

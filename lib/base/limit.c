@@ -58,28 +58,33 @@ int nn_limit_set(const char *text, struct nn_error *err)
 	return 0;
 }
 
-/* As the option takes it, a size rounded up to whole MiB. */
-static void option(enum nn_limit_id id, uint64_t value, char *text, size_t size)
+/* A size rounded up to whole MiB. */
+const char *nn_limit_option(enum nn_limit_id id, uint64_t value, char text[NN_LIMIT_TEXT])
 {
-	if (value > limits[id].most || value <= nn_limit_values[id])
+	const size_t size = NN_LIMIT_TEXT;
+	uint64_t now = nn_limit_values[id], most = limits[id].most;
+
+	if (value == 0)
+		value = now < most && most - now < now ? most : 2 * now;
+	if (value > most || value <= now)
 		snprintf(text, size, "--limit=%s allows no more", limits[id].name);
 	else if (limits[id].unit)
 		snprintf(text, size, "--limit=%s=%" PRIu64, limits[id].name, value);
 	else
 		snprintf(text, size, "--limit=%s=%" PRIu64 "M", limits[id].name,
 			 (value + (1 << 20) - 1) >> 20);
+	return text;
 }
 
 const char *nn_limit_said(enum nn_limit_id id, uint64_t found, char text[NN_LIMIT_TEXT])
 {
-	uint64_t value = nn_limit_values[id], most = limits[id].most;
+	uint64_t value = nn_limit_values[id];
 	bool is_size = !limits[id].unit, whole = is_size && value % (1 << 20) == 0;
-	char hint[64];
+	const char *unit = whole ? " MiB" : is_size ? " bytes" : limits[id].unit;
+	char hint[NN_LIMIT_TEXT];
 
-	if (found == 0)
-		found = value < most && most - value < value ? most : 2 * value;
-	option(id, found, hint, sizeof hint);
-	snprintf(text, NN_LIMIT_TEXT, "%" PRIu64 "%s (%s)", whole ? value >> 20 : value,
-		 whole ? " MiB" : is_size ? " bytes" : limits[id].unit, hint);
+	snprintf(text, NN_LIMIT_TEXT, "%" PRIu64 "%.*s (%s)", whole ? value >> 20 : value,
+		 (int)strlen(unit) - (value == 1 && unit[strlen(unit) - 1] == 's'), unit,
+		 nn_limit_option(id, found, hint));
 	return text;
 }

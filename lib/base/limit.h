@@ -37,6 +37,20 @@
 		 "bytes of the text of a model")                                                   \
 	NN_LIMIT(LAYERS, "layers", 100000, 1000000, "100000", "1000000", " layers",                \
 		 "layers of a model, repeats written out")                                         \
+	NN_LIMIT(CLASSES, "classes", 1000000, 10000000, "1000000", "10000000", " labels",          \
+		 "labels of --classes")                                                            \
+	NN_LIMIT(WORDS, "words", 1 << 28, 1 << 30, "268435456", "1073741824", " different values", \
+		 "different values of text columns and labels")                                    \
+	/* jansson takes some hundred bytes a value */                                               \
+	NN_LIMIT(JSON_VALUES, "json-values", 1 << 22, 1 << 28, "4194304", "268435456", " values",  \
+		 "values of a text in JSON, as of a safetensors header")                           \
+	/* a tensor of a state_dict takes some 150 bytes and 20 values */                            \
+	NN_LIMIT(PICKLE, "pickle", 1 << 26, 1 << 30, "64M", "1G", NULL,                            \
+		 "bytes of the pickle of a PyTorch file")                                          \
+	NN_LIMIT(PICKLE_VALUES, "pickle-values", 1 << 22, 1 << 28, "4194304", "268435456",         \
+		 " values", "values of the pickle of a PyTorch file")                              \
+	NN_LIMIT(VIEWS, "views", 16, 1000000, "16", "1000000", " times its size",                  \
+		 "how many times its size the views of a PyTorch file hold")                       \
 	NN_LIMIT(NODES, "nodes", 1000000, 10000000, "1000000", "10000000", " nodes",               \
 		 "nodes of an ONNX graph")                                                         \
 	NN_LIMIT(TENSORS, "tensors", 1000000, 10000000, "1000000", "10000000", " tensors",         \
@@ -66,5 +80,7 @@ int nn_limit_set(const char *text, struct nn_error *err);
  */
 #define NN_LIMIT_TEXT 128
 const char *nn_limit_said(enum nn_limit_id id, uint64_t found, char text[NN_LIMIT_TEXT]);
+/* The option alone: "--limit=line=32M". */
+const char *nn_limit_option(enum nn_limit_id id, uint64_t found, char text[NN_LIMIT_TEXT]);
 
 #endif

@@ -232,7 +232,7 @@ static int open_output(struct nn_output **output, const char *path, const char *
 		return -1;
 	o->fd = o->slot = -1;
 	o->part = part;
-	o->buffer = nn_alloc(BUFFER, 1, err);
+	o->buffer = nn_realloc(NULL, 0, BUFFER, err); /* zeros would be its pages touched */
 	if (!o->buffer ||
 	    (standard ? open_stdout(o, binary, err) : open_path(o, path, owner, binary, err)) < 0) {
 		nn_output_abort(o);

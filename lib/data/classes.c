@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
@@ -12,8 +13,6 @@
 #include "data/dataset.h"
 #include "data/table/lines.h"
 #include "data/table/missing-word.h"
-
-#define MOST_CLASSES ((size_t)1000000)
 
 static bool is_count(const char *value, uint64_t *n)
 {
@@ -24,9 +23,8 @@ int nn_classes_check(const char *value, struct nn_error *err)
 {
 	uint64_t n;
 
-	if (is_count(value, &n) && (n < 1 || n > MOST_CLASSES))
-		return nn_fail(err, NN_EUSAGE, "expected 1 to %zu classes (a fixed limit)",
-			       MOST_CLASSES);
+	if (is_count(value, &n) && n < 1)
+		return nn_fail(err, NN_EUSAGE, "expected at least 1 class");
 	if (!*value || nn_is_stdin(value) || (value[0] == '-' && is_count(value + 1, &n)))
 		return nn_fail(err, NN_EUSAGE, "expected the name of a file, or a number");
 	return 0;
@@ -34,6 +32,11 @@ int nn_classes_check(const char *value, struct nn_error *err)
 
 static int count_up(struct nn_words *words, uint64_t n, struct nn_error *err)
 {
+	char said[NN_LIMIT_TEXT];
+
+	if (n > nn_limit(NN_LIMIT_CLASSES))
+		return nn_fail(err, NN_EUSAGE, "--classes=%" PRIu64 ": expected 1 to %s", n,
+			       nn_limit_said(NN_LIMIT_CLASSES, n, said));
 	for (uint64_t i = 0; i < n; i++)
 		if (nn_words_add_integer(words, (int64_t)i, err) < 0)
 			return -1;
@@ -47,14 +50,14 @@ static int check_line(const struct nn_csv *csv, const struct nn_record *r, uint6
 {
 	const char *name = nn_input_name(csv->input);
 	size_t good = nn_utf8_prefix(r->text, r->length);
+	char said[NN_LIMIT_TEXT];
 
 	if (r->line != line)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": empty line, expected a label",
 			       name, line);
-	if (line > MOST_CLASSES)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64 ": more than %zu labels (a fixed limit)", name, line,
-			       MOST_CLASSES);
+	if (line > nn_limit(NN_LIMIT_CLASSES))
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %s", name, line,
+			       nn_limit_said(NN_LIMIT_CLASSES, 0, said));
 	if (memchr(r->text, '\0', r->length))
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text",
 			       name, line);
@@ -150,26 +153,89 @@ static int add_ignored(struct nn_words *words, const char *ignored, struct nn_er
 	return id < 0 ? -1 : 0;
 }
 
-int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
-			    struct nn_error *err)
+static int list_target(struct nn_dataset *ds, const char *value, const struct nn_want *want,
+		       size_t target, struct nn_error *err)
 {
-	struct nn_target_code *code = &ds->coding->targets[0];
+	struct nn_target_code *code = &ds->coding->targets[target];
 	uint64_t n;
 	bool count = is_count(value, &n);
 	struct nn_words *words;
 
-	if (want->n_targets != 1)
-		return nn_fail(err, NN_EUSAGE,
-			       "--classes=%s: the model has %zu outputs, and the list is of one",
-			       value, want->n_targets);
 	if (!(words = nn_coding_words(ds->coding, count, err)) ||
 	    (count ? count_up(words, n, err) : read_lines(words, value, err)) < 0 ||
 	    (!count && take_integers(ds, &words, value, err) < 0) ||
-	    add_ignored(words, want->targets[0].ignored, err) < 0)
+	    add_ignored(words, want->targets[target].ignored, err) < 0)
 		return -1;
 	code->labels = words;
 	code->closed = true;
 	return 0;
+}
+
+/* ---- of several outputs: OUTPUT=FILE|N,... ---- */
+
+const char *nn_classes_part(const char *value, const char *output, size_t *n)
+{
+	size_t length = output ? strlen(output) : 0;
+
+	for (const char *part = value; output; part++) {
+		*n = strcspn(part, ",");
+		if (*n > length && part[length] == '=' && memcmp(part, output, length) == 0) {
+			*n -= length + 1;
+			return part + length + 1;
+		}
+		part += *n;
+		if (!*part)
+			break;
+	}
+	return NULL;
+}
+
+/* Each part is that of another output. */
+static int check_parts(const char *value, const struct nn_want *want, struct nn_error *err)
+{
+	size_t parts = 1, found = 0, n;
+	struct nn_text names = { 0 };
+	int status = 0;
+
+	for (const char *c = value; *c; c++)
+		parts += *c == ',';
+	for (size_t i = 0; i < want->n_targets; i++) {
+		const char *name = want->targets[i].name;
+
+		found += nn_classes_part(value, name, &n) != NULL;
+		nn_text_addf(&names, "%s%s", i ? ", " : "", name ? name : "-");
+	}
+	if (found != parts)
+		status = nn_fail(err, NN_EUSAGE,
+				 "--classes=%s: expected OUTPUT=FILE|N,... with outputs of %s, "
+				 "each once at most",
+				 value, names.failed ? "the model" : names.data);
+	nn_text_free(&names);
+	return status;
+}
+
+int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
+			    struct nn_error *err)
+{
+	size_t n;
+	int status;
+
+	if (want->n_targets == 1)
+		return list_target(ds, value, want, 0, err);
+	status = check_parts(value, want, err);
+	for (size_t i = 0; i < want->n_targets && status == 0; i++) {
+		const char *part = nn_classes_part(value, want->targets[i].name, &n);
+		char *list = part ? nn_strndup(part, n, err) : NULL;
+
+		if (part && !list)
+			return -1;
+		if (part && nn_classes_check(list, err) < 0)
+			status = nn_fail_at(err, "--classes=%s", value);
+		else if (part)
+			status = list_target(ds, list, want, i, err);
+		nn_free(list);
+	}
+	return status;
 }
 
 bool nn_dataset_closed_labels(const struct nn_dataset *ds, size_t target,

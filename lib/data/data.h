@@ -59,6 +59,11 @@ struct nn_want_input {
 	/* rows are of different length, of shape the first dimension the longest; 0: as they are */
 	bool lengths;
 };
+/*
+ * What --classes says of an output of several, "OUTPUT=FILE|N,...": *n bytes; NULL: nothing.
+ */
+const char *nn_classes_part(const char *value, const char *output, size_t *n);
+
 struct nn_want_target {
 	const char *name; /* of the output line, NULL: the only one */
 	/*

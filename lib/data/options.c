@@ -121,7 +121,8 @@ const struct nn_opt nn_data_opts[] = {
 	  .man = "By default the classes are the labels that occur. A label that is not listed is "
 		 "an error, one that never occurs is a class all the same. The order of the lines "
 		 "does not count: integers are classes by value, text bytewise. A file whose name "
-		 "is a number is ./N." },
+		 "is a number is ./N. A model with several outputs takes OUTPUT=FILE|N,..., a part "
+		 "for each that has a list." },
 	{ .name = "normalize",
 	  .also = "scale,scaler,standardize,normalization,normalise",
 	  .type = NN_OPT_CUSTOM,

@@ -7,10 +7,6 @@
 #include "base/memory.h"
 #include "file/json.h"
 
-/* jansson takes some hundred bytes a value: a text with more of them is an attack on memory, not
- * metadata */
-#define MAX_VALUES ((size_t)4 << 20)
-
 struct nn_json {
 	enum nn_json_type type;
 	bool whole;               /* a number without point and exponent */
@@ -50,9 +46,9 @@ static int check_size(const char *text, size_t n, struct nn_error *err)
 		if (depth > nn_limit(NN_LIMIT_DEPTH))
 			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %s",
 				       nn_limit_said(NN_LIMIT_DEPTH, 0, said));
-		if (values > MAX_VALUES)
-			return nn_fail(err, NN_EFORMAT,
-				       "JSON has more than %zu values (a fixed limit)", MAX_VALUES);
+		if (values > nn_limit(NN_LIMIT_JSON_VALUES))
+			return nn_fail(err, NN_EFORMAT, "JSON has more than %s",
+				       nn_limit_said(NN_LIMIT_JSON_VALUES, 0, said));
 	}
 	return 0;
 }

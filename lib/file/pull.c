@@ -174,8 +174,8 @@ static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
 	uint64_t bit = UINT64_C(1) << (p->depth % 64), *word = &p->objects[p->depth / 64];
 
 	if (p->depth == p->max_depth) {
-		nn_pull_fail(p, "found more than %u levels of arrays and objects (%s)",
-			     p->max_depth, p->depth_said);
+		nn_pull_fail(p, "found more than %u level%s of arrays and objects (%s)",
+			     p->max_depth, p->max_depth == 1 ? "" : "s", p->depth_said);
 		return NN_PULL_BAD;
 	}
 	if (object && p->keys && !nn_pull_keys_open(p->keys))

@@ -1,4 +1,7 @@
 /* --cache: is it of these data, and if not, made anew. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "model/model.h"
@@ -14,22 +17,40 @@ int nn_cached_read_files(struct nn_train *t, const struct nn_cache_sources *s,
 			   : 0;
 }
 
+/* Size and time of the files of --classes. */
+static void add_classes(const struct nn_train *t, struct nn_text *said)
+{
+	const char *classes = t->setup.data->classes;
+	size_t n_out = nn_net_n_outputs(t->task.net);
+	struct stat st;
+
+	for (size_t i = 0; classes && i < n_out; i++) {
+		size_t n = strlen(classes);
+		const char *part =
+			n_out == 1
+				? classes
+				: nn_classes_part(classes, nn_net_output(t->task.net, i)->name, &n);
+		char path[PATH_MAX];
+
+		if (part && snprintf(path, sizeof path, "%.*s", (int)n, part) < (int)sizeof path &&
+		    stat(path, &st) == 0)
+			nn_text_addf(said, "%lld %lld.%09ld;", (long long)st.st_size,
+				     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	}
+}
+
 /* What is read depends on options, the network, a start model's schema and the file of --classes. */
 static int make_key(const struct nn_train *t, const struct nn_cache_sources *s,
 		    char key[NN_SHA256_HEX], struct nn_error *err)
 {
 	const struct nn_model_file *start = t->source.start;
-	const char *classes = t->setup.data->classes;
 	struct nn_text said = { 0 };
-	struct stat st;
 	int status = -1;
 
 	nn_text_addf(&said, "%s%s%s;", t->source.said.data,
 		     start && start->input_json ? start->input_json : "",
 		     start && start->target_json ? start->target_json : "");
-	if (classes && stat(classes, &st) == 0)
-		nn_text_addf(&said, "%lld %lld.%09ld;", (long long)st.st_size,
-			     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	add_classes(t, &said);
 	if (said.failed || t->source.said.failed)
 		nn_fail(err, NN_ENOMEM, "--cache: cannot allocate memory for options");
 	else

@@ -72,6 +72,8 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 {
 	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
 	enum nn_loss_kind loss = t->options->recipe.loss;
+	const char *classes = t->setup.data->classes;
+	size_t n;
 
 	*w = (struct want){ 0 };
 	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
@@ -96,7 +98,9 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.columns = out->target  ? out->target
 				   : n_out == 1 ? t->setup.data->target
 						: NULL,
-			.classes = loss == NN_LOSS_CROSS_ENTROPY || t->setup.data->classes,
+			.classes = loss == NN_LOSS_CROSS_ENTROPY ||
+				   (classes &&
+				    (n_out == 1 || nn_classes_part(classes, out->name, &n))),
 			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
 			.plain = loss == NN_LOSS_BCE,
 			.size = out->size,

@@ -114,8 +114,8 @@ PYTHON
   train -o m --target=kind --classes=end text.csv
   : >nothing
   refuses 1 'nothing: has no labels' --target=kind --classes=nothing text.csv
-  refuses 2 '--classes=0: expected 1 to 1000000 classes (a fixed limit)' --target=kind --classes=0 text.csv
-  refuses 2 '--classes=1000001: expected 1 to 1000000 classes (a fixed limit)' --target=kind --classes=1000001 text.csv
+  refuses 2 '--classes=0: expected at least 1 class' --target=kind --classes=0 text.csv
+  refuses 2 '--classes=1000001: expected 1 to 1000000 labels (--limit=classes=1000001)' --target=kind --classes=1000001 text.csv
   for list in - -3 ''; do
     refuses 2 "--classes=$list: expected the name of a file, or a number" --target=kind "--classes=$list" text.csv
   done
@@ -165,6 +165,35 @@ PYTHON
   refuses 1 'whole.jsonl:1: JSON, byte 21: y: label "z" is not among those of --classes' -m "$whole" --classes=few whole.jsonl
   refuses 1 'steps.jsonl:1: JSON, byte 22: y: label "z" is not among those of --classes' -m "$steps" --classes=few steps.jsonl
   refuses 1 'numbers.jsonl: row 3: label 2 is not among those of --classes' -m "$whole" --classes=2 numbers.jsonl
-  refuses 2 '--classes=names: the model has 2 outputs, and the list is of one' --target=kind,kind2 --classes=names \
-    -m 'h: dense 4, k: dense ? output target=kind, c: dense ? output target=kind2 from=h' <(sed 's/\([^,]*\)$/\1,\1/; 1s/kind$/kind2/' text.csv)
+}
+
+@test "classes: of several outputs each may have its list, by name" {
+  sed 's/\([^,]*\)$/\1,\1\1/; 1s/,[^,]*$/,kind2/' text.csv >two.csv
+  printf '%s\n' zz yy xx >doubled
+  local net='h: dense 4, k: dense ? output target=kind, c: dense ? output target=kind2 from=h'
+  lists() { python3 -c 'import json, sys; print([t["labels"] for t in json.loads(sys.argv[1])])' "$(metadata m nn.target)"; }
+  train -o m -m "$net" --classes=k=names,c=doubled two.csv
+  [ "$(lists)" = "[['x', 'y', 'z'], ['xx', 'yy', 'zz']]" ]
+  train -o m -m "$net" --classes=c=doubled two.csv
+  [ "$(lists)" = "[['x', 'y'], ['xx', 'yy', 'zz']]" ]
+  # integers are classes where there is a list, and numbers of another output stay numbers
+  sed '1s/.*/a,b,kind/' whole.csv | sed 's/\([^,]*\)$/\1,\1.5/; 1s/,[^,]*$/,n/' >mixed.csv
+  train -o m -m 'h: dense 4, k: dense ? output target=kind, v: dense ? output target=n from=h' --classes=k=11 mixed.csv
+  [ "$(lists)" = "[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], None]" ]
+  refuses 1 'two.csv:2:4: label "xx" is not among those of --classes' -m "$net" --classes=c=names two.csv
+  for value in names k=names,k=names k=names,z=names 'k=names,' names,c=names; do
+    refuses 2 "--classes=$value: expected OUTPUT=FILE|N,... with outputs of k, c, each once at most" -m "$net" --classes=$value two.csv
+  done
+  refuses 2 '--classes=k=names,c=: expected the name of a file, or a number' -m "$net" --classes=k=names,c= two.csv
+}
+
+@test "classes: --cache is made anew where the list of an output changed" {
+  sed 's/\([^,]*\)$/\1,\1\1/; 1s/,[^,]*$/,kind2/' text.csv >two.csv
+  local net='h: dense 4, k: dense ? output target=kind, c: dense ? output target=kind2 from=h'
+  printf '%s\n' x y z >list
+  train -o m -m "$net" --classes=k=list --cache=cache two.csv
+  printf '%s\n' z y x >list
+  train -o m -m "$net" --classes=k=list --cache=cache two.csv
+  train -o n -m "$net" --classes=k=list two.csv
+  same m n
 }

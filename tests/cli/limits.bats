@@ -25,6 +25,23 @@ train() {
   nn-train -q -m "${net:-dense ?}" "$@" -o m
 }
 
+# gives_way LIMIT COMMAND...: what the limit refuses is read with the option that the message names, of what cannot be
+# known at once again and again
+gives_way() {
+  local limit=$1 tries=0
+
+  shift
+  run -1 --separate-stderr "$@" "--limit=$limit"
+  until [ "$status" -eq 0 ]; do
+    [[ $stderr =~ \(--limit=(${limit%%=*}=[0-9]+M?)\) ]] && [ $((tries += 1)) -le 40 ] || {
+      echo "$*, --limit=$limit: $stderr"
+      return 1
+    }
+    limit=${BASH_REMATCH[1]}
+    run --separate-stderr "$@" "--limit=$limit"
+  done
+}
+
 # repeat WORD N
 repeat() {
   yes "$1" | head -n "$2" | tr -d '\n'
@@ -45,7 +62,7 @@ repeat() {
   { printf '{"a":1,"t":0.5}\n{"t":1.5,"a":'; repeat '[' 200; echo; } >deep.jsonl
   says 'deep.jsonl:2: JSON is nested more than 100 deep (--limit=depth=200)' train --target=t deep.jsonl
   { printf '{"x":[[1],[2]],"t":1.5}\n{"z":'; repeat '[' 101; echo; } >rows.jsonl
-  net='input ?x1, last, dense 1' says 'rows.jsonl:2: JSON, byte *: found more than 100 levels of arrays and objects (--limit=depth=N)' train --target=t rows.jsonl
+  net='input ?x1, last, dense 1' says 'rows.jsonl:2: JSON, byte *: found more than 100 levels of arrays and objects (--limit=depth=200)' train --target=t rows.jsonl
   { printf '{"x":'; repeat '[' 9; echo; } >rows.jsonl
   net='input ?x1, last, dense 1' says 'rows.jsonl:1: JSON, byte 14: found more than 8 dimensions (a fixed limit)' train --target=t rows.jsonl
   { printf '{"t":1.5'; for i in {1..1100}; do printf ',"k%d":1' "$i"; done; echo '}'; } >rows.jsonl
@@ -55,9 +72,14 @@ repeat() {
 @test "limits: labels that are known beforehand" {
   printf 'a,t\n1,x\n2,y\n' >d.csv
   seq 1000001 >labels
-  says 'labels:1000001: more than 1000000 labels (a fixed limit)' train --target=t --classes=labels d.csv
+  says 'labels:1000001: more than 1000000 labels (--limit=classes=2000000)' train --target=t --classes=labels d.csv
   run -2 --separate-stderr nn-train -q -m 'dense ?' --target=t --classes=1000001 d.csv -o m
-  [[ $stderr == 'nn-train: --classes=1000001: expected 1 to 1000000 classes (a fixed limit)' ]]
+  [[ $stderr == 'nn-train: --classes=1000001: expected 1 to 1000000 labels (--limit=classes=1000001)' ]]
+  run -2 --separate-stderr train --target=t --limit=classes=1 --classes=2 d.csv
+  [[ $stderr == 'nn-train: --classes=2: expected 1 to 1 label (--limit=classes=2)' ]]
+  printf '%s\n' x y >two
+  says 'two:2: more than 1 label (--limit=classes=2)' train --target=t --limit=classes=1 --classes=two d.csv
+  train --target=t --steps=1 --limit=classes=2 --classes=two d.csv
 }
 
 @test "limits: dimensions and headers of arrays" {
@@ -77,6 +99,53 @@ repeat() {
   says 'bomb.csv.xz: the xz data want * MiB of memory, expected at most 1 MiB (--limit=xz-memory=*M)' train --loss=mse --target=t --limit=xz-memory=1M bomb.csv.xz
 }
 
+@test "limits: each gives way to the option that its message names" {
+  { printf 'a,b,t\n'; for i in {1..40}; do printf '%d,w%d,%d.5\n' "$i" $((i % 30)) $((i % 7)); done; } >d.csv
+  regress() { nn-train -q -m 'dense 1' --loss=mse --target=t --steps=1 -o m "$@"; }
+  gives_way line=5 regress d.csv
+  gives_way field=1 regress d.csv
+  gives_way columns=1 regress d.csv
+  gives_way words=3 regress d.csv
+  printf '%s\n' {1..5}.5 >labels
+  gives_way classes=2 nn-train -q -m 'dense ?' --steps=1 --target=t --classes=labels -o c <(sed 's/,[0-6]\./,2./' d.csv)
+  printf '{"x":[[1],[2]],"t":1.5}\n' >rows.jsonl
+  gives_way depth=1 nn-train -q -m 'x: input ?x1, last, dense 1' --target=t --steps=1 -o r rows.jsonl
+  printf 'repeat 3 {\n relu\n}\ndense 1\n' >m.nn
+  gives_way layers=2 regress -m m.nn d.csv
+  gives_way model-text=9 regress -m m.nn d.csv
+  gives_way json-values=9 nn-predict m d.csv
+  # a state_dict of PyTorch: the weight a view of one value 1000 times
+  if command -v python3 >/dev/null; then
+    PYTHONPATH=$NN_SRC/tests/fuzz PYTHONDONTWRITEBYTECODE=1 python3 - <<'PYTHON'
+from torchfile import *
+from collections import OrderedDict
+net = OrderedDict([("0.weight", Tensor("0", [1, 1000], stride=[0, 0], count=1)), ("0.bias", Tensor("1", [1]))])
+open("w.pt", "wb").write(archive(pickled(net), {"0": floats(1), "1": floats(1)}))
+PYTHON
+    { repeat 1, 999; echo 1; } >x.csv
+    gives_way views=1 nn-predict -m 'dense 1' w.pt x.csv
+    gives_way pickle=9 nn-predict -m 'dense 1' w.pt x.csv
+    gives_way pickle-values=2 nn-predict -m 'dense 1' w.pt x.csv
+    [ "$output" = 1001 ]
+  fi
+}
+
+@test "limits: of what decompresses, each gives way to its option" {
+  [ -e "$NN_BUILD/lib/nn-xz.so" ] || skip "built without xz"
+  { echo 'a,t'; seq 300000 | sed 's/$/,1/'; } | xz -6 >d.csv.xz
+  gives_way xz-memory=1M nn-train -q -m 'dense 1' --loss=mse --target=t --steps=1 -o m d.csv.xz
+  gives_way ratio=2 nn-train -q -m 'dense 1' --loss=mse --target=t --steps=1 -o m d.csv.xz
+}
+
+@test "limits: of pictures, each gives way to its option" {
+  [ -e "$NN_BUILD/lib/nn-png.so" ] || skip "built without libpng"
+  command -v python3 >/dev/null || skip "python3 is not installed"
+  python3 "$NN_SRC/tests/cli/pictures.py"
+  for limit in side pixels member; do
+    gives_way $limit=1 nn-train -q -m 'flatten, dense ?' --steps=1 -o m train
+  done
+}
+
 @test "limits: lines, repeats and inputs of a model" {
   printf 'a,t\n1,0.5\n2,1.5\n' >d.csv
   { repeat 'repeat 1 { ' 101; echo 'relu'; repeat ' }' 101; } >deep.nn
@@ -92,8 +161,8 @@ repeat() {
   says 'line.csv:2:2: field of 17000000 bytes, expected at most 1 MiB (--limit=field=17M)' train --target=t --limit=line=32M line.csv
   { printf 'a,t\nxy,1\nx,2\n'; repeat x 1048577; echo ,1.5; } >field.csv
   train --loss=mse --target=t --epochs=1 --batch=1 --limit=field=2M field.csv
-  says 'field.csv:2:1: field of 2 bytes, expected at most 1 bytes (--limit=field=1M)' train --loss=mse --target=t --limit=field=1 field.csv
-  says 'field.csv:1: more than 1 columns (--limit=columns=2)' train --target=t --limit=columns=1 field.csv
+  says 'field.csv:2:1: field of 2 bytes, expected at most 1 byte (--limit=field=1M)' train --loss=mse --target=t --limit=field=1 field.csv
+  says 'field.csv:1: more than 1 column (--limit=columns=2)' train --target=t --limit=columns=1 field.csv
   says 'field.csv:4: line longer than 9 bytes (--limit=line=1M)' train --target=t --limit=line=9 field.csv
   { printf '{"a":1,"t":0.5}\n{"a":2,"t":1.5,"z":'; repeat '[' 150; repeat ']' 150; echo '}'; } >deep.jsonl
   says 'deep.jsonl:2: found an array in column "z"*' train --loss=mse --target=t --limit=depth=200 deep.jsonl
@@ -138,7 +207,8 @@ repeat() {
   printf 'a,t\n1,2\n2,3\n' >d.csv
   nn-train -q -m 'dense 2, relu, dense 1' --target=t --loss=mse --steps=1 -o m.onnx d.csv
   nn-predict m.onnx d.csv
-  says 'm.onnx: the graph has more than 1 nodes (--limit=nodes=2)' nn-predict --limit=nodes=1 m.onnx d.csv
-  says 'm.onnx: the graph has more than 1 tensors (--limit=tensors=2)' nn-predict --limit=tensors=1 m.onnx d.csv
-  says 'm.onnx:*: relu: the model has more than 1 layers (--limit=layers=2)' nn-predict --limit=layers=1 m.onnx d.csv
+  for limit in nodes tensors layers; do gives_way $limit=1 nn-predict m.onnx d.csv; done
+  says 'm.onnx: the graph has more than 1 node (--limit=nodes=2)' nn-predict --limit=nodes=1 m.onnx d.csv
+  says 'm.onnx: the graph has more than 1 tensor (--limit=tensors=2)' nn-predict --limit=tensors=1 m.onnx d.csv
+  says 'm.onnx:*: relu: the model has more than 1 layer (--limit=layers=2)' nn-predict --limit=layers=1 m.onnx d.csv
 }

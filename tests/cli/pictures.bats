@@ -148,7 +148,7 @@ says() {
   says 1 'nn-train: bad-wide/red/b.png: is 30000 pixels wide and 30000 high, expected at most 268435456 pixels in all (--limit=pixels=900000000)' \
     train --limit=side=30000 bad-wide
   run -1 --separate-stderr train --limit=member=1 bad-grey
-  [[ $stderr == 'nn-train: bad-grey/red/a.png: has '*' bytes, expected at most 1 bytes (--limit=member=1M)' ]]
+  [[ $stderr == 'nn-train: bad-grey/red/a.png: has '*' bytes, expected at most 1 byte (--limit=member=1M)' ]]
   run -1 --separate-stderr train bad-flat
   [[ $stderr == 'nn-train: bad-flat/red/b.png: '* && ${#stderr_lines[@]} = 1 ]]
   says 1 'nn-train: lonely/0.png: has no label: it lies in no folder of a class, and no targets are given' train lonely

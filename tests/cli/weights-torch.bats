@@ -117,7 +117,7 @@ data = bytearray(open("plain.pt", "rb").read()); data[data.index(W)] ^= 1; put("
   refused "tensor '0.weight': its place in the storage is not three lists of numbers" negative.pt
   refused "tensor '0.weight': has more than 8 dimensions (a fixed limit)" rank.pt
   refused "tensor '0.weight': lies outside its storage" huge.pt
-  refused "tensor '0.weight': its views hold more than 16 times the bytes of the file (a fixed limit)" wide.pt
+  refused "tensor '0.weight': the views of the file hold more than 16 times its size (--limit=views=32)" wide.pt
   refused "asks for torch.ComplexFloatStorage, and only tensors are read: torch.save(net.state_dict(), 'w.pt') writes those alone" complex.pt
   refused "its byteorder is neither little nor big" order.pt
   refused "member 'archive/data.pkl' is compressed, expected it stored as torch.save does" packed.pt

@@ -59,6 +59,7 @@ int nn_line_reader_open(struct nn_line_reader *l, struct nn_dataset *ds, struct 
 		return -1;
 	if (!reading->targets)
 		return 0;
+	nn_limit_option(NN_LIMIT_DEPTH, 0, l->depth_said);
 	l->targets = nn_alloc(ds->schema->n_targets, sizeof *l->targets, err);
 	if (!l->targets)
 		return -1;
@@ -280,7 +281,7 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 	for (size_t i = 0; i < l->n_targets; i++)
 		l->targets[i].row = 0;
 	nn_pull_begin(&p, l->text.data, record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
-	p.depth_said = "--limit=depth=N";
+	p.depth_said = l->depth_said;
 	nn_pull_once(&p, l->keys);
 	status = read_object(l, &p, values, at, err);
 	for (size_t i = 0; status == 0 && i < l->n_targets; i++)

@@ -2,6 +2,7 @@
 #ifndef NN_DATA_SEQUENCE_LINE_H
 #define NN_DATA_SEQUENCE_LINE_H
 
+#include "base/limit.h"
 #include "data/sequence/sequence.h"
 #include "data/table/lines.h"
 #include "file/pull.h"
@@ -29,6 +30,7 @@ struct nn_line_reader {
 	struct nn_line_target *targets;
 	size_t n_targets; /* that are read; 0: none */
 	size_t length;    /* steps of the row */
+	char depth_said[NN_LIMIT_TEXT];
 };
 
 int nn_line_reader_open(struct nn_line_reader *reader, struct nn_dataset *ds,

@@ -42,7 +42,7 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 	return 0;
 }
 
-static int too_long(const struct nn_csv *csv, struct nn_error *err)
+int nn_csv_too_long(const struct nn_csv *csv, struct nn_error *err)
 {
 	char said[NN_LIMIT_TEXT];
 
@@ -71,24 +71,24 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_
 		if (end) {
 			*n = (size_t)(end - *text);
 			if (end < csv->clean || nn_csv_clean(*text, *n))
-				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? nn_csv_too_long(csv, err) : 1;
 			if (seen == 0 && csv->separator &&
 			    nn_walk_fast(walk, *text, got, csv->separator)) {
 				*n = walk->at;
-				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? nn_csv_too_long(csv, err) : 1;
 			}
 			walk->found = nn_csv_scan(*text, *n);
 			if (!(walk->found & NN_SCAN_QUOTE))
-				return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
+				return *n > nn_limit(NN_LIMIT_LINE) ? nn_csv_too_long(csv, err) : 1;
 		}
 		/* the newline may lie inside quotes */
 		if (walk->found && nn_walk_on(walk, *text, got, csv->separator)) {
 			*n = walk->at;
 			walk->found |= nn_csv_scan(*text, *n);
-			return *n > nn_limit(NN_LIMIT_LINE) ? too_long(csv, err) : 1;
+			return *n > nn_limit(NN_LIMIT_LINE) ? nn_csv_too_long(csv, err) : 1;
 		}
 		if (got > nn_limit(NN_LIMIT_LINE))
-			return too_long(csv, err);
+			return nn_csv_too_long(csv, err);
 		seen = got;
 		if (nn_input_more(csv->input, &b, &got, err) < 0)
 			return -1;

@@ -42,6 +42,7 @@ struct nn_record {
 
 void nn_csv_init(struct nn_csv *csv, struct nn_input *input);
 void nn_csv_fini(struct nn_csv *csv);
+int nn_csv_too_long(const struct nn_csv *csv, struct nn_error *err); /* the line that comes next */
 /*
  * The next record. 1: it is there; 0: end; -1: reading cannot go on; 2: this record is bad (a blank
  * line before others, a lone CR, a NUL, not UTF-8): *err says why and the one after it can be had.

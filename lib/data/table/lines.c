@@ -58,14 +58,6 @@ static void start(struct nn_csv *csv)
 	csv->started = true;
 }
 
-static int too_long(const struct nn_csv *csv, struct nn_error *err)
-{
-	char said[NN_LIMIT_TEXT];
-
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than %s",
-		       nn_input_name(csv->input), csv->line, nn_limit_said(NN_LIMIT_LINE, 0, said));
-}
-
 /* The next line whatever it holds: 1; 2: without a newline, the last one; 0; -1. */
 static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
@@ -79,7 +71,7 @@ static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	b = nn_input_held(csv->input, &got);
 	while (!(end = got > seen ? memchr(b + seen, '\n', got - seen) : NULL)) {
 		if (got > nn_limit(NN_LIMIT_LINE))
-			return too_long(csv, err);
+			return nn_csv_too_long(csv, err);
 		seen = got;
 		if (nn_input_more(csv->input, &b, &got, err) < 0)
 			return -1;
@@ -90,7 +82,7 @@ static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	r->length = end ? (size_t)(end - r->text) : got;
 	r->line = csv->line;
 	if (r->length > nn_limit(NN_LIMIT_LINE))
-		return too_long(csv, err);
+		return nn_csv_too_long(csv, err);
 	nn_input_take(csv->input, r->length + (end != NULL));
 	csv->line += end != NULL;
 	return end ? 1 : got > 0 ? 2 : 0;

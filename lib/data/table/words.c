@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "data/table/words.h"
 
 #define SMALL 256
-#define MAX_WORDS ((size_t)1 << 28)
 
 struct word {
 	int64_t integer;
@@ -120,9 +120,11 @@ static int grow(struct nn_words *w, struct nn_error *err)
 
 static int32_t add(struct nn_words *w, struct word *wanted, const char *text, struct nn_error *err)
 {
-	if (w->n == MAX_WORDS)
-		return nn_fail(err, NN_EFORMAT, "more than %zu different values (a fixed limit)",
-			       MAX_WORDS);
+	char said[NN_LIMIT_TEXT];
+
+	if (w->n >= nn_limit(NN_LIMIT_WORDS))
+		return nn_fail(err, NN_EFORMAT, "more than %s",
+			       nn_limit_said(NN_LIMIT_WORDS, 0, said));
 	if (w->n == w->room && grow(w, err) < 0)
 		return -1;
 	if (text) {

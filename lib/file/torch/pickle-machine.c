@@ -1,4 +1,5 @@
 /* The stack and the values of the pickle machine. */
+#include "base/limit.h"
 #include "base/memory.h"
 #include "file/torch/pickle-machine.h"
 
@@ -13,12 +14,14 @@ int nn_pickle_grow(struct nn_pickle_machine *m, void *list, uint32_t n, uint32_t
 {
 	uint32_t more = *room ? 2 * *room : 64;
 	void **place = list, *grown;
+	char said[NN_LIMIT_TEXT];
 
+	if (n >= nn_limit(NN_LIMIT_PICKLE_VALUES))
+		return nn_fail(m->err, NN_EFORMAT, "the pickle has more than %s at byte %zu",
+			       nn_limit_said(NN_LIMIT_PICKLE_VALUES, 0, said),
+			       (size_t)(m->at - m->bytes));
 	if (n < *room)
 		return 0;
-	if (n >= NN_PICKLE_MOST)
-		return nn_pickle_fail(
-			m, "has more values than a state_dict needs (4194304, a fixed limit)");
 	grown = nn_realloc(*place, *room * size, more * size, m->err);
 	if (!grown)
 		return -1;

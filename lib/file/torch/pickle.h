@@ -58,12 +58,12 @@ struct nn_pickle_name {
 
 /*
  * Names end with a row of NULL; a value of kind NAME has the number of its row. bytes stay
- * borrowed. Errors do not name the file. Memory: at most NN_PICKLE_MOST values and items.
+ * borrowed. Errors do not name the file. Memory: as many values and items as
+ * NN_LIMIT_PICKLE_VALUES.
  */
 int nn_pickle_read(struct nn_pickle *pickle, const void *bytes, size_t n,
 		   const struct nn_pickle_name *names, struct nn_error *err);
 void nn_pickle_free(struct nn_pickle *pickle);
-#define NN_PICKLE_MOST ((uint32_t)1 << 22)
 
 /* Item i of a list or tuple; NULL: it has fewer. */
 const struct nn_pickle_value *nn_pickle_at(const struct nn_pickle *pickle,

@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "base/crc32.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/convert.h"
 #include "file/torch/pickle.h"
 #include "file/torch/torch-view.h"
 #include "file/torch/torch.h"
-
-#define MOST_PICKLE ((size_t)64 << 20) /* bytes: a tensor takes some 150 */
-#define MOST_COPIED 16 /* times the file: what views that have to be copied may take in all */
 
 /* Storages say the type of their tensors; NN_PICKLE_WORD rows of others stand for themselves. */
 static const struct nn_pickle_name names[] = {
@@ -225,6 +223,7 @@ static int take_values(struct reader *r, const struct nn_torch_view *view,
 		       struct nn_block *block)
 {
 	size_t size = nn_dtype_size(view->dtype), bytes, room = m->size / size;
+	char said[NN_LIMIT_TEXT];
 	const unsigned char *at;
 
 	if (!nn_shape_check(&view->shape, size, &bytes) || !nn_torch_inside(view, room))
@@ -236,9 +235,9 @@ static int take_values(struct reader *r, const struct nn_torch_view *view,
 	if (bytes == 0 || (nn_torch_contiguous(view) && (uintptr_t)at % size == 0 && !r->swap))
 		return 0;
 	if (bytes > r->most - r->copied)
-		return fail(
-			r,
-			"its views hold more than 16 times the bytes of the file (a fixed limit)");
+		return nn_fail(r->err, NN_EFORMAT,
+			       "%s: tensor '%s': the views of the file hold more than %s", r->file,
+			       r->name, nn_limit_said(NN_LIMIT_VIEWS, 0, said));
 	r->copied += bytes;
 	if (nn_block_reserve(block, bytes, r->err) < 0)
 		return nn_fail_at(r->err, "%s", r->file);
@@ -367,20 +366,21 @@ int nn_torch_read(struct nn_st *st, const struct nn_zip_member *members, size_t 
 			    .members = nn_alloc(n, sizeof *r.members, err),
 			    .checked = nn_alloc(n, sizeof *r.checked, err),
 			    .err = err };
+	char said[NN_LIMIT_TEXT];
 	int status = -1;
 
 	if (!r.members || !r.checked)
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		r.most += members[i].size;
-	r.most = r.most < SIZE_MAX / MOST_COPIED ? r.most * MOST_COPIED : SIZE_MAX;
+	if (!nn_mul(r.most, nn_limit(NN_LIMIT_VIEWS), &r.most))
+		r.most = SIZE_MAX;
 	memcpy(r.members, members, n * sizeof *members);
 	qsort(r.members, n, sizeof *r.members, by_name);
 	data = find(&r, "data.pkl", "", 0);
-	if (data->size > MOST_PICKLE)
-		nn_fail(err, NN_EFORMAT,
-			"%s: its data.pkl has %zu bytes, expected at most %zu (a fixed limit)",
-			file, data->size, MOST_PICKLE);
+	if (data->size > nn_limit(NN_LIMIT_PICKLE))
+		nn_fail(err, NN_EFORMAT, "%s: its data.pkl has %zu bytes, expected at most %s",
+			file, data->size, nn_limit_said(NN_LIMIT_PICKLE, data->size, said));
 	else if (check_member(&r, data) == 0 && take_order(&r) == 0) {
 		if (nn_pickle_read(&r.pickle, data->data, data->size, names, err) < 0)
 			nn_fail_at(err, "%s", file);
