@@ -72,8 +72,8 @@ setup() {
   until grep -qs '"event":"step"' usr2.log || [ $((i += 1)) -gt 300 ]; do sleep 0.05; done
   kill -USR2 $!
   until grep -qs '"event":"input"' usr2.log || [ $((i += 1)) -gt 600 ]; do sleep 0.05; done
-  kill -INT $!
-  wait $! || [ $? -eq 130 ]
+  kill -TERM $! # what a shell starts in the background ignores SIGINT
+  wait $! || [ $? -eq 143 ]
   grep -q '"event":"input"' usr2.log
 }
 
