@@ -111,6 +111,8 @@ net='input 100, dense 2'
   net='input 64, dense 64, relu, dense 10'
   for verb in "run '$net'" "explain '$net'" "memory '$net'" "advise '$net'" link device "ops dense:64x64x64" "crossover '$net'"; do
     for columns in 80 66 40; do
+      # what measures the machine for half a second is held to the narrowest
+      [[ $columns = 40 || $verb =~ ^(run|explain|memory|ops) ]] || continue
       COLUMNS=$columns script -qec "timeout 60 nn-bench -q $verb --time=0.001 2>/dev/null" /dev/null </dev/null | tr -d '\r' >table
       [ -s table ]
       awk -v n="$columns" -v verb="$verb" '{ gsub(/µ/, "u") } length($0) > n { print verb ": " $0; wide++ } END { exit wide > 0 }' table

@@ -109,7 +109,7 @@ ranks_as() {
 # take ARGUMENT...: of device memory what the plan says, to 1 %, and of pinned memory what its item `other` has more than
 # on the CPU, to 1 MiB
 take() {
-  local other plan there pinned wide=(-m 'dense 1500, relu, dense 1500, relu, dense ?' --target=digit --loss=cross-entropy digits.csv)
+  local other plan there pinned wide=(-m 'dense 800, relu, dense 800, relu, dense ?' --target=digit --loss=cross-entropy digits.csv)
   other=$(nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cpu | jq .memory.other)
   nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cuda >plan.json
   rm -f peak

@@ -24,44 +24,51 @@ plan() {
   nn-train --explain=json "$@" >plan.json
 }
 
-# is EXPRESSION VALUE: jq's answer on plan.json
+# is EXPRESSION VALUE [EXPRESSION VALUE]...: jq's answers on plan.json; one jq, for its start takes as long as a plan
 is() {
-  [ "$(jq -c "$1" plan.json)" = "$2" ] || { jq -c "$1" plan.json; echo "wanted $2"; false; }
+  local asked= want= found
+  for (( ; $#; )); do
+    asked+="${asked:+,}[$1]"
+    want+="[$2]"$'\n'
+    shift 2
+  done
+  found=$(jq -c "$asked" plan.json)$'\n'
+  [ "$found" = "$want" ] || { diff <(echo "$found") <(echo "$want"); false; }
 }
 
 @test "explain: JSON has the keys of the contract, in their order" {
   plan -m 'input 4, dense 3'
-  is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy","critical_path"]'
-  is '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]'
-  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,$(printf '"%s",' device device_limit device_{parameters,gradients,optimizer,activations,workspace,input,evaluation})\"pinned\"}]"
-  is '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]'
-  is '.ranks[0].ranks' 1
-  is '.strategy|keys_unsorted' '["name","why"]'
+  is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy","critical_path"]' \
+    '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]' \
+    '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,$(printf '"%s",' device device_limit device_{parameters,gradients,optimizer,activations,workspace,input,evaluation})\"pinned\"}]" \
+    '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]' \
+    '.ranks[0].ranks' 1 \
+    '.strategy|keys_unsorted' '["name","why"]'
 }
 
 @test "explain: the layers of LeNet as counted by hand" {
   plan -m "$(sed 's/?/10/' lenet.nn)"
-  is '[.layers[].parameters]' '[156,0,0,2416,0,0,0,48120,0,10164,0,850]'
-  is '.parameters' 61706
-  is '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.forward_flops]' '[235200,480000,96000,20160,1680]'
-  is '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.train_flops]' '[470400,1440000,288000,60480,5040]'
-  is '.layers[3].output' '[16,10,10]'
-  is '.layers[0].activation_bytes' $((6 * 28 * 28 * 4))
-  is '.model|startswith("input 1x28x28\nconv2d 6 5x5")' true
+  is '[.layers[].parameters]' '[156,0,0,2416,0,0,0,48120,0,10164,0,850]' \
+    '.parameters' 61706 \
+    '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.forward_flops]' '[235200,480000,96000,20160,1680]' \
+    '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.train_flops]' '[470400,1440000,288000,60480,5040]' \
+    '.layers[3].output' '[16,10,10]' \
+    '.layers[0].activation_bytes' $((6 * 28 * 28 * 4)) \
+    '.model|startswith("input 1x28x28\nconv2d 6 5x5")' true
 }
 
 # a: 2*(16*32+32*16) forward, b: 2*(16*8+8*16); a sum of 16, and 16 to 4 behind it
 @test "explain: the critical path goes through the longest branch, in text where there are branches" {
   net='input 16, f: relu, dense 32, relu, a: dense 16, dense 8 from=f, relu, b: dense 16, add from=a+b, dense 4'
   plan -m "$net"
-  is '.critical_path|keys_unsorted' '["layers","train_flops"]'
-  is .critical_path.layers '["f","1","2","a","7","8"]'
-  is '.critical_path.train_flops==([.layers[0,1,2,3,7,8].train_flops]|add)' true
+  is '.critical_path|keys_unsorted' '["layers","train_flops"]' \
+    .critical_path.layers '["f","1","2","a","7","8"]' \
+    '.critical_path.train_flops==([.layers[0,1,2,3,7,8].train_flops]|add)' true
   nn-train --explain -m "$net" >text
   grep -Eqx 'critical path: f to a, 7 to 8; [0-9]+ % of the train FLOP' text
   plan -m 'input 16, dense 8, relu, dense 4'
-  is .critical_path.layers '["0","1","2"]'
-  is '.critical_path.train_flops==([.layers[].train_flops]|add)' true
+  is .critical_path.layers '["0","1","2"]' \
+    '.critical_path.train_flops==([.layers[].train_flops]|add)' true
   nn-train --explain -m 'input 16, dense 8, relu, dense 4' >text
   run -1 grep 'critical path' text
 }
@@ -84,8 +91,7 @@ is() {
 
 @test "explain: needs no data where the text says it all, else asks for it" {
   plan -m 'input 4, dense 3'
-  is '.time.epoch_s,.time.total_s' "null
-null"
+  is '.time.epoch_s,.time.total_s' null,null
   run -2 --separate-stderr nn-train --explain -m 'dense 3'
   [[ $stderr == *'input AxBxC'*'DATA'* ]]
   run -2 --separate-stderr nn-train --explain -m 'input 4, dense ?'
@@ -139,9 +145,8 @@ null"
 
 @test "explain: 175 billion parameters are planned in little memory" {
   bounded 300000 nn-train --explain=json -m mlp-175b.nn >plan.json
-  is '.parameters' $((96 * (2 * 12288 * 49152 + 49152 + 12288 + 4 * (12288 * 12288 + 12288)) + 12288 * 50257 + 50257))
-  is '.fits,.largest_batch' "false
-0"
+  is '.parameters' $((96 * (2 * 12288 * 49152 + 49152 + 12288 + 4 * (12288 * 12288 + 12288)) + 12288 * 50257 + 50257)) \
+    '.fits,.largest_batch' false,0
   # no other network is suggested in its place
   is .suggestions '[]'
   nn-train --explain -m mlp-175b.nn >text
@@ -329,8 +334,8 @@ END
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
   mkdir "$XDG_CACHE_HOME"
   plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
-  is .time.measured '"some steps of it were tried here"'
-  is '.time|.step_s>0 and .total_s>.epoch_s' true
+  is .time.measured '"some steps of it were tried here"' \
+    '.time|.step_s>0 and .total_s>.epoch_s' true
   nn-train -q -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
   plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
   is .time.measured '"this training ran here before"'
@@ -381,19 +386,19 @@ END
 @test "ranks: a row for each up to the leaves, and a small network stays on one" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
   plan -m 'input 100, dense 2' --batch=32 --leaves=4
-  is '.ranks[0:4]|map(.ranks)' '[1,2,3,4]'
-  is '.ranks|length' 4
-  is '[.ranks[]|keys_unsorted]|unique' '[["ranks","step_s","speedup"]]'
-  is '.ranks[0].speedup' 1
-  is '.ranks[0].step_s==.time.step_s' true
-  is '. as $p|[.ranks[]|(.speedup*.step_s/$p.time.step_s-1)|fabs<1e-9]|all' true
-  is '.strategy.name' '"sync"'
-  is '.strategy.why|startswith("stay on one rank: ")' true
+  is '.ranks[0:4]|map(.ranks)' '[1,2,3,4]' \
+    '.ranks|length' 4 \
+    '[.ranks[]|keys_unsorted]|unique' '[["ranks","step_s","speedup"]]' \
+    '.ranks[0].speedup' 1 \
+    '.ranks[0].step_s==.time.step_s' true \
+    '. as $p|[.ranks[]|(.speedup*.step_s/$p.time.step_s-1)|fabs<1e-9]|all' true \
+    '.strategy.name' '"sync"' \
+    '.strategy.why|startswith("stay on one rank: ")' true
   plan -m 'input 100, dense 2' --batch=32 --leaves=2
   is '.ranks|map(.ranks)' '[1,2]'
   plan -m 'input 100, dense 2' --batch=32 --leaves=1
-  is '.ranks|map(.ranks)' '[1]'
-  is '.strategy.why' '"stay on one rank: a batch of 32 has one leaf"'
+  is '.ranks|map(.ranks)' '[1]' \
+    '.strategy.why' '"stay on one rank: a batch of 32 has one leaf"'
   nn-train --explain -m 'input 100, dense 2' >text
   grep -Eq '^ranks +step +speedup$' text
   grep -Eq '^ +1 .* 1\.00$' text
@@ -413,11 +418,11 @@ END
 @test "ranks: with --ranks the time is of so many, and more than the leaves are not possible" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
   plan -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=3
-  is '.ranks|map(.ranks)' '[1,2,3]'
-  is '.time.step_s==.ranks[2].step_s and .ranks[2].step_s!=.ranks[0].step_s' true
+  is '.ranks|map(.ranks)' '[1,2,3]' \
+    '.time.step_s==.ranks[2].step_s and .ranks[2].step_s!=.ranks[0].step_s' true
   plan -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=4096
-  is '.ranks|map(.ranks)' '[1,2,3,4,4096]'
-  is '.ranks[4]|[.step_s,.speedup]' '[null,null]'
+  is '.ranks|map(.ranks)' '[1,2,3,4,4096]' \
+    '.ranks[4]|[.step_s,.speedup]' '[null,null]'
   nn-train --explain -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=5 >text
   grep -q '^ *5  not possible: a batch has 4 leaves$' text
 }
@@ -451,9 +456,9 @@ keep() {
   # of two sizes that were trained, the line; the gradients are 4 * (17*64 + 65*2) bytes
   keep link "training ranks=2 btl=self,vader" "1000000 3 2000000 5"
   plan "${net[@]}"
-  is ".ranks[1].step_s-(1/([$cores,2]|min)+1+2e-6*4872)|fabs<1e-6" true
-  is '[.ranks[1:][].speedup<1]|all' true
-  is '.strategy.why|startswith("stay on one rank: one thread of one process does a step in 1 s, 2 ranks would take ")' true
+  is ".ranks[1].step_s-(1/([$cores,2]|min)+1+2e-6*4872)|fabs<1e-6" true \
+    '[.ranks[1:][].speedup<1]|all' true \
+    '.strategy.why|startswith("stay on one rank: one thread of one process does a step in 1 s, 2 ranks would take ")' true
   # what makes no sense is as none
   keep link "training ranks=2 btl=self,vader" "1e6 -3 nan"
   plan "${net[@]}"
