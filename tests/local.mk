@@ -19,9 +19,10 @@ check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks and referees through what the others run too: for builds that are ten times as slow.
-QUICK_TESTS = $(filter-out $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-verbs.bats \
-	explain.bats nets-torch.sh onnx-referee.py options.bats same-bytes.sh slurm.bats train-hosts.bats train-lost.bats \
-	train-pipeline.bats train-shard.bats train-tensor.bats train-torch.sh),$(CHECK_TESTS))
+QUICK_TESTS = $(filter-out tests/device/products.py $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats \
+	bench-ops.bats bench-verbs.bats device-ranks.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
+	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
+	train-tensor.bats train-torch.sh),$(CHECK_TESTS))
 check-quick: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@$(run_tests) $(or $(TESTS),$(QUICK_TESTS))
@@ -32,8 +33,10 @@ check-valgrind: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
 # The tools on a device with memory of its own that the host cannot touch (tests/device/apart.c): the CPU's bytes. Left out
-# is what opens no device, or both.
-DEVICE_TESTS = $(filter-out tests/cli/version.bats tests/cli/allreduce% tests/cli/slurm.bats tests/cli/device%, \
+# is what opens no device, or both; and referees, to whom these are the bytes that they have judged.
+DEVICE_TESTS = $(filter-out tests/cli/allreduce% tests/cli/device% $(addprefix tests/cli/,bench-load.bats bench-manual.bats \
+	hostile.bats info.bats model-pages.bats nets-torch.sh onnx-file.py onnx-referee.py options.bats ranks-hostile.bats slurm.bats \
+	systemd.bats train-torch.sh version.bats weights-keras.sh weights-torch.bats), \
 	$(filter tests/cli/%,$(CHECK_TESTS) $(CHECK_LONG_TESTS)))
 check-device: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)

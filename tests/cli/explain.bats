@@ -26,7 +26,7 @@ plan() {
 
 # is EXPRESSION VALUE [EXPRESSION VALUE]...: jq's answers on plan.json; one jq, for its start takes as long as a plan
 is() {
-  local asked= want= found
+  local asked='' want='' found
   for (( ; $#; )); do
     asked+="${asked:+,}[$1]"
     want+="[$2]"$'\n'

@@ -13,7 +13,7 @@ allow_ranks() {
   export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0:detect_odr_violation=0"
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   # no look at PCI for each rank, nor at displays, credentials and shared tables of PMIx: a quarter of a start
-  export HWLOC_COMPONENTS=-pci,-linuxio HWLOC_PLUGINS_PATH=/nowhere PMIX_MCA_gds=hash PMIX_MCA_psec=native PMIX_MCA_pcompress=^zlib
+  export HWLOC_COMPONENTS=-pci,-linuxio HWLOC_PLUGINS_PATH=/nowhere PMIX_MCA_gds=hash PMIX_MCA_psec=native
 }
 
 # The first thing of setup_file: begin_ranks [WHY]... || return 0. WHY: what else is lacking, or nothing. In the directory of the file's tests.

@@ -74,7 +74,6 @@ start() {
   daemons+=" $!"
   for ((i = 0; i < 200; i++)); do
     [ "$(sinfo -h -o %t 2>/dev/null)" != idle ] || return 0
-  unset PMIX_MCA_gds PMIX_MCA_psec PMIX_MCA_pcompress HWLOC_PLUGINS_PATH # with tables of its own mpirun does not start ranks by srun
     sleep 0.05
   done
   # shellcheck disable=SC2155

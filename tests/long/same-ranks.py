@@ -281,7 +281,8 @@ def main():
     if why:
         print(f"1..0 # skip {why}")
         return 0
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", XDG_CACHE_HOME=DIR,
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", HWLOC_PLUGINS_PATH="/nowhere",
+                      PMIX_MCA_gds="hash", PMIX_MCA_psec="native", XDG_CACHE_HOME=DIR,
                       ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:handle_segv=0:detect_odr_violation=0")
     write_data()
     cases, missing = plan()

@@ -7,7 +7,7 @@ if [ ! -e "$NN_BUILD/lib/nn-mpi.so" ] || ! command -v mpirun >/dev/null; then
 fi
 # The root of a test container may; users are asked.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_oob_tcp_if_include=lo XDG_CACHE_HOME=$TMPDIR
-export HWLOC_COMPONENTS=-pci,-linuxio HWLOC_PLUGINS_PATH=/nowhere PMIX_MCA_gds=hash PMIX_MCA_psec=native PMIX_MCA_pcompress=^zlib # as cli/ranks.bash
+export HWLOC_COMPONENTS=-pci,-linuxio HWLOC_PLUGINS_PATH=/nowhere PMIX_MCA_gds=hash PMIX_MCA_psec=native # as cli/ranks.bash
 
 # Open MPI frees not all it took, which a leak checker would hold against our ranks.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
