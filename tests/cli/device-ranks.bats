@@ -109,7 +109,9 @@ ranks_as() {
 # take ARGUMENT...: of device memory what the plan says, to 1 %, and of pinned memory what its item `other` has more than
 # on the CPU, to 1 MiB
 take() {
-  local other plan there pinned wide=(-m 'dense 800, relu, dense 800, relu, dense ?' --target=digit --loss=cross-entropy digits.csv)
+  local other plan there pinned n=800 wide
+  [[ $* != *--tensor* ]] || n=1500 # what is not planned for columns is a percent of more
+  wide=(-m "dense $n, relu, dense $n, relu, dense ?" --target=digit --loss=cross-entropy digits.csv)
   other=$(nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cpu | jq .memory.other)
   nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cuda >plan.json
   rm -f peak
