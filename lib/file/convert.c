@@ -1,6 +1,7 @@
 /* Between the types of files and real numbers: one loop per pair. */
 #include <byteswap.h>
 
+#include "base/wide.h"
 #include "file/convert.h"
 
 #define SAME(x) (x)
@@ -71,19 +72,19 @@ void nn_swap_bytes(void *values, size_t n, size_t size)
 }
 
 /*
- * A value is not finite when all bits of its exponent are set: found by block, whose size the
- * compiler knows, so that it takes several at once; then looked for.
+ * A value is not finite when all bits of its exponent are set, so that one more goes into the sign:
+ * found by block, whose size the compiler knows, so that it takes several at once; then looked for.
  */
 #define BLOCK 64
-#define FIND(T, MASK) \
+#define FIND(T, MASK, LOWEST) \
 	do { \
 		const T *v = values; \
 		size_t i = 0; \
 		for (; n - i >= BLOCK; i += BLOCK) { \
 			T bad = 0; \
 			for (size_t j = 0; j < BLOCK; j++) \
-				bad |= (T)((v[i + j] & MASK) == MASK); \
-			if (bad) \
+				bad |= (v[i + j] & MASK) + (LOWEST); \
+			if (bad > (MASK)) \
 				break; \
 		} \
 		while (i < n && (v[i] & MASK) != MASK) \
@@ -91,9 +92,17 @@ void nn_swap_bytes(void *values, size_t n, size_t size)
 		return i; \
 	} while (0)
 
+NN_WIDE static size_t find_f32(const void *values, size_t n)
+{
+	FIND(uint32_t, UINT32_C(0x7f800000), UINT32_C(1) << 23);
+}
+
+NN_WIDE static size_t find_f64(const void *values, size_t n)
+{
+	FIND(uint64_t, UINT64_C(0x7ff0000000000000), UINT64_C(1) << 52);
+}
+
 size_t nn_find_not_finite(enum nn_dtype real, const void *values, size_t n)
 {
-	if (real == NN_F64)
-		FIND(uint64_t, UINT64_C(0x7ff0000000000000));
-	FIND(uint32_t, UINT32_C(0x7f800000));
+	return (real == NN_F64 ? find_f64 : find_f32)(values, n);
 }

@@ -1,6 +1,9 @@
 /*
  * .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves.
  */
+#include <float.h>
+#include <math.h>
+
 #include "base/whole.h"
 #include "file/convert.h"
 #include "file/idx.h"
@@ -217,12 +220,20 @@ static void halves(void)
 		   nn_f16_to_f32(0x7c00) > 1e38f && nn_bf16_to_f32(0x3f80) == 1,
 	   "convert: half precision, subnormals included");
 	float f[300] = { 0 };
+	double d[300] = { 0 };
 
+	for (int i = 0; i < 300; i++) {
+		f[i] = i % 2 ? -FLT_MAX : FLT_MAX;
+		d[i] = i % 2 ? -DBL_MAX : DBL_MAX;
+	}
 	ok(nn_find_not_finite(NN_F32, f, 300) == 300, "convert: finite values are found finite");
 	f[299] = -1.0f / 0.0f;
 	ok(nn_find_not_finite(NN_F32, f, 300) == 299, "convert: the first infinite value is found");
 	f[255] = 0.0f / 0.0f;
 	ok(nn_find_not_finite(NN_F32, f, 300) == 255, "convert: the first NaN is found");
+	ok(nn_find_not_finite(NN_F64, d, 300) == 300, "convert: the largest doubles are finite");
+	d[200] = -INFINITY;
+	ok(nn_find_not_finite(NN_F64, d, 300) == 200, "convert: an infinite double is found");
 }
 
 int main(void)

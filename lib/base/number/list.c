@@ -173,7 +173,7 @@ NN_WIDE static inline bool ended_f64(const char *p, const char *q, double *value
 		for (; end - block >= 64 + WIDE_BYTES; block += 64) \
 			for (uint64_t mask = commas_wide(block); mask; mask &= mask - 1) { \
 				q = block + __builtin_ctzll(mask); \
-				if (*p == ' ') \
+				if (__builtin_expect(*p == ' ', 0)) \
 					p++; \
 				if (i == n || !ended(p, q, &values[i])) \
 					return i; \

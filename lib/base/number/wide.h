@@ -169,17 +169,14 @@ NN_WIDE static inline bool ended_wide(const char *p, const char *q, double *valu
 	__m128i text = _mm_loadu_si128((const __m128i *)(const void *)(q - 16));
 	__m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
 	__m128i others = _mm_cmpeq_epi8(_mm_max_epu8(digits, _mm_set1_epi8(10)), digits);
-	__m128i points = _mm_cmpeq_epi8(text, _mm_set1_epi8('.'));
-	unsigned window, mask, point;
+	unsigned mask;
 
 	if (length - 1 > 15)
 		return false;
-	window = 0xffff0000u >> length;
-	mask = (unsigned)_mm_movemask_epi8(others) & window;
+	mask = (unsigned)_mm_movemask_epi8(others) & 0xffff0000u >> length;
 	if (mask) {
-		point = (unsigned)_mm_movemask_epi8(points) & window;
 		decimals = 15 - (size_t)__builtin_ctz(mask);
-		if (mask != point || (mask & (mask - 1)) || decimals == 0)
+		if ((mask & (mask - 1)) || decimals == 0 || *(q - 1 - decimals) != '.')
 			return false;
 		if (p[1] != '.' && (*p == '0' || *p == '.'))
 			return false;
