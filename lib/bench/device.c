@@ -1,8 +1,10 @@
 /* nn-bench device: what this machine can do. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "bench/machine/peak.h"
+#include "device/queue.h"
 
 #define ITEM_S 0.12 /* of a measured figure: all of them stay below three seconds */
 
@@ -95,15 +97,53 @@ static int put_memories(struct nn_bench *b, struct nn_report *r, const struct nn
 	return status;
 }
 
+/* ---- devices with memory of their own ---- */
+
+static int put_there(struct nn_bench *b, struct nn_report *r, const char *name, struct nn_error *err)
+{
+	static const struct {
+		const char *item;
+		enum nn_peak_memory what;
+	} memories[] = { { "memory_read", NN_PEAK_READ },
+			 { "memory_write", NN_PEAK_WRITE },
+			 { "memory_copy", NN_PEAK_COPY } };
+	const struct nn_device *f32 = nn_bench_device(b, name, NN_F32, err),
+			       *of[] = { f32, f32 ? nn_bench_device(b, name, NN_F64, err) : NULL };
+	const char *what = nn_device_describe(name);
+	size_t room, far;
+	char item[48];
+	double rate;
+
+	if (!of[1] || put_text(r, name, what ? what : name, err) < 0 ||
+	    f32->remote->room(f32, &room, err) < 0 || nn_peak_device_far(f32, &far, err) < 0)
+		return -1;
+	snprintf(item, sizeof item, "%s_memory", name);
+	if (put_count(r, item, room, "B", err) < 0)
+		return -1;
+	for (int i = 0; i < 2 && !nn_bench_stopped(b); i++) {
+		snprintf(item, sizeof item, "%s_fma_%s", name, nn_dtype_name(of[i]->dtype));
+		if (nn_peak_device_fma(b, of[i], ITEM_S, &rate, err) < 0 ||
+		    nn_report_item(r, item, rate, "FLOP/s", err) < 0)
+			return -1;
+	}
+	for (int i = 0; i < 3 && !nn_bench_stopped(b); i++) {
+		snprintf(item, sizeof item, "%s_%s", name, memories[i].item);
+		if (nn_peak_device_memory(b, f32, memories[i].what, far, ITEM_S, &rate, err) < 0 ||
+		    nn_report_item(r, item, rate, "B/s", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the verb ---- */
+
 struct device {
 	struct nn_bench *b;
 	struct nn_bench_work w;
 };
 
-static int put_all(void *arg, struct nn_error *err)
+static int put_cpu(struct nn_bench *b, struct nn_report *r, struct nn_error *err)
 {
-	struct nn_bench *b = ((struct device *)arg)->b;
-	struct nn_report *r = ((struct device *)arg)->w.report;
 	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, err),
 			       *f64 = nn_device_open("cpu", NN_F64, err);
 
@@ -111,6 +151,19 @@ static int put_all(void *arg, struct nn_error *err)
 			       put_fma(b, r, "f64", f64, err) == 0
 		       ? put_memories(b, r, f32, err)
 		       : -1;
+}
+
+static int put_all(void *arg, struct nn_error *err)
+{
+	struct nn_bench *b = ((struct device *)arg)->b;
+	struct nn_report *r = ((struct device *)arg)->w.report;
+	const char *names[NN_BENCH_DEVICES];
+	int n = nn_bench_devices(b, names, err), status = n < 0 ? -1 : 0;
+
+	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(b); i++)
+		status = strncmp(names[i], "cpu", 3) == 0 ? put_cpu(b, r, err)
+							  : put_there(b, r, names[i], err);
+	return status;
 }
 
 int nn_verb_device(struct nn_bench *b, int n, char **words, struct nn_error *err)

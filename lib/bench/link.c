@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "bench/channel.h"
+#include "bench/machine/copies.h"
 #include "bench/machine/peak.h"
 #include "bench/trial.h"
 #include "comm/pairs.h"
@@ -58,6 +59,66 @@ static int put_copies(struct link *l, struct nn_error *err)
 	nn_free(memory);
 	return status;
 }
+
+/* ---- to devices with memory of their own, through pinned memory ---- */
+
+#define LATENCY_BYTES 4
+#define COPIED_BYTES ((size_t)64 << 20)
+
+/* Seconds of a copy of so many bytes there, and back. */
+static int time_copies(struct link *l, const struct nn_device *device, size_t bytes,
+		       double seconds[2], struct nn_error *err)
+{
+	struct nn_copies copies;
+	const struct nn_measure_call calls[2] = { { nn_copies_in, &copies },
+						  { nn_copies_out, &copies } };
+	struct nn_measure m[2] = { 0 };
+	int status = nn_copies_open(&copies, device, bytes, bytes, err);
+
+	if (status == 0)
+		status = nn_bench_measure(l->b, calls, 2, m, err);
+	if (status == 0)
+		status = nn_queue_wait(copies.queue, err);
+	for (int i = 0; i < 2; i++)
+		seconds[i] = m[i].n > 0 ? nn_measure_usual(&m[i]) : NAN;
+	nn_copies_close(&copies);
+	return status;
+}
+
+static int put_device(struct link *l, const char *name, struct nn_error *err)
+{
+	static const char *const ways[] = { "in", "out" };
+	const struct nn_device *device = nn_bench_device(l->b, name, NN_F32, err);
+	double latency[2], moved[2];
+	char item[64];
+
+	if (!device || time_copies(l, device, LATENCY_BYTES, latency, err) < 0 ||
+	    time_copies(l, device, COPIED_BYTES, moved, err) < 0)
+		return -1;
+	for (int i = 0; i < 2 && !nn_bench_stopped(l->b); i++) {
+		snprintf(item, sizeof item, "%s_copy_%s_latency", name, ways[i]);
+		if (nn_report_item(l->w.report, item, latency[i], "s", err) < 0)
+			return -1;
+		snprintf(item, sizeof item, "%s_copy_%s_rate", name, ways[i]);
+		if (nn_report_item(l->w.report, item, (double)COPIED_BYTES / moved[i], "B/s", err) <
+		    0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_devices(struct link *l, struct nn_error *err)
+{
+	const char *names[NN_BENCH_DEVICES];
+	int n = nn_bench_devices(l->b, names, err), status = n < 0 ? -1 : 0;
+
+	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(l->b); i++)
+		if (strncmp(names[i], "cpu", 3) != 0)
+			status = put_device(l, names[i], err);
+	return status;
+}
+
+/* ---- between threads ---- */
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
 static int time_line(struct link *l, struct nn_channel *line, size_t bytes, double *seconds,
@@ -207,7 +268,7 @@ static int put_all(void *arg, struct nn_error *err)
 {
 	struct link *l = arg;
 
-	if (put_copies(l, err) < 0 || put_ways(l, err) < 0 || put_pair(l, err) < 0)
+	if (put_devices(l, err) < 0 || put_copies(l, err) < 0 || put_ways(l, err) < 0 || put_pair(l, err) < 0)
 		return -1;
 	return put_gradients(l, err);
 }

@@ -58,6 +58,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/options.c \
 	lib/bench/padding.c \
 	lib/bench/padding.h \
+	lib/bench/machine/peak-device.c \
+	lib/bench/machine/peak-inside.h \
 	lib/bench/machine/peak.c \
 	lib/bench/machine/peak.h \
 	lib/bench/phases.c \

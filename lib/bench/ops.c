@@ -1,6 +1,6 @@
 /*
- * nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this
- * machine.
+ * nn-bench ops: each op on each device, ours and a library's (OpenBLAS, cuBLAS) side by side,
+ * against the peaks of the device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,12 @@
 #include "bench/roofline.h"
 #include "bench/trial.h"
 #include "bench/op/trial.h"
+#include "device/products.h"
 #include "op/notation.h"
 
 #define ALL_S 1 /* of a figure where all ops are measured and no --time is given */
+/* Calls that a device with memory of its own is asked for before it is waited for. */
+#define AT_ONCE 16
 
 static const struct nn_report_column columns[] = {
 	{ "op", 23, 0 },        { "shape", 34, 0 },  { "device", 6, 4 }, { "kernel", 8, 0 },
@@ -26,8 +29,10 @@ struct ops {
 	struct nn_bench_work w;
 	int n; /* operands */
 	char **words;
-	const struct nn_device *device,
-		*library; /* library: with kernels of OpenBLAS; NULL: not here */
+	const char *names[NN_BENCH_DEVICES]; /* of devices */
+	int n_names;
+	/* the one under way; library: the same with a library's kernels, NULL: not here */
+	const struct nn_device *device, *library;
 	struct nn_roofs roofs;
 };
 
@@ -69,11 +74,23 @@ static int put_row(struct ops *o, const struct row *row, const struct nn_measure
 
 /* ---- a pass ---- */
 
+/* Ours, but for products of a device that leaves them to a library. */
+static const char *own_kernel(const struct ops *o, enum nn_op_id op)
+{
+	const struct nn_device *d = o->device;
+
+	return d->library_kernels && d->library_kernels[op] &&
+			       d->library_kernels[op] == d->kernels[op]
+		       ? d->library
+		       : "ours";
+}
+
 /* Ours, and in turns with it the library's where it has the op. */
 static int measure_pass(struct ops *o, const struct nn_op_site *site, struct nn_op_trial *trials[2],
 			bool backward, struct nn_error *err)
 {
-	const char *const kernels[2] = { "ours", o->library ? o->library->library : NULL };
+	const char *const kernels[2] = { own_kernel(o, site->op),
+					 o->library ? o->library->library : NULL };
 	struct nn_measure_call calls[2];
 	struct nn_measure results[2] = { 0 };
 	struct row rows[2];
@@ -99,9 +116,28 @@ static int measure_pass(struct ops *o, const struct nn_op_site *site, struct nn_
 	/* What is wrong is not worth a figure, and stands in its row without one. */
 	if (status == 0 && right)
 		status = nn_bench_measure(o->bench, calls, n, results, err);
+	for (size_t i = 0; status == 0 && i < n; i++) {
+		results[i].mean_s /= (double)trials[i]->repeat;
+		status = nn_op_trial_failed(trials[i], err);
+	}
 	for (size_t i = 0; status == 0 && i < n && !nn_bench_stopped(o->bench); i++)
 		status = put_row(o, &rows[i], right ? &results[i] : NULL, err);
 	return status;
+}
+
+/* The library's, unless it cannot be used after all. */
+static int library_trial(struct ops *o, const struct nn_op_site *site, struct nn_op_how how,
+			 struct nn_op_trial **trial, struct nn_error *err)
+{
+	how.device = o->library;
+	how.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
+	if (!how.kernel || nn_op_trial_new(trial, site, &how, err) == 0)
+		return 0;
+	if (err->code != NN_ENODEV)
+		return -1;
+	nn_bench_note(o->bench, "no rows of %s: %s", o->library->library, err->text);
+	o->library = NULL;
+	return 0;
 }
 
 static int measure_site(struct ops *o, const struct nn_op_site *site, struct nn_error *err)
@@ -112,10 +148,11 @@ static int measure_site(struct ops *o, const struct nn_op_site *site, struct nn_
 	struct nn_op_trial *trials[2] = { NULL, NULL };
 	int status = nn_op_trial_new(&trials[0], site, &how, err);
 
-	how.device = o->library;
-	how.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
-	if (status == 0 && how.kernel)
-		status = nn_op_trial_new(&trials[1], site, &how, err);
+	if (status == 0)
+		status = library_trial(o, site, how, &trials[1], err);
+	for (int i = 0; i < 2 && o->device->remote && status == 0; i++)
+		if (trials[i])
+			trials[i]->repeat = AT_ONCE;
 	for (int backward = 0; backward < 2 && status == 0 && !nn_bench_stopped(o->bench);
 	     backward++)
 		status = measure_pass(o, site, trials, backward, err);
@@ -172,11 +209,30 @@ static int check_operands(int n, char **words, struct nn_error *err)
 	return 0;
 }
 
-static int measure_all(void *arg, struct nn_error *err)
+/* Device `name`, and beside its own products a library's. */
+static int open_device(struct ops *o, const char *name, struct nn_error *err)
 {
-	struct ops *o = arg;
-	int status = nn_roofs_init(&o->roofs, o->bench, o->device, err);
+	const enum nn_dtype dtype = nn_dtype_computed(nn_std_dtype(o->bench->std));
+	char full[NN_PRODUCTS_NAME];
+	struct nn_error none;
 
+	o->library = NULL;
+	if (!(o->device = nn_bench_device(o->bench, name, dtype, err)))
+		return -1;
+	if (strchr(o->device->name, '+'))
+		return 0;
+	nn_products_device(full, name, NN_PRODUCTS_ANY_ORDER);
+	if (!(o->library = nn_device_open(full, dtype, &none)))
+		nn_bench_note(o->bench, "no rows of %s: %s", nn_products_library(full), none.text);
+	return 0;
+}
+
+static int measure_device(struct ops *o, const char *name, struct nn_error *err)
+{
+	int status = open_device(o, name, err);
+
+	if (status == 0)
+		status = nn_roofs_init(&o->roofs, o->bench, o->device, err);
 	if (o->n == 0 && status == 0)
 		status = measure_operand(o, NULL, err);
 	for (int i = 0; i < o->n && status == 0 && !nn_bench_stopped(o->bench); i++)
@@ -184,11 +240,42 @@ static int measure_all(void *arg, struct nn_error *err)
 	return status;
 }
 
+static int measure_all(void *arg, struct nn_error *err)
+{
+	struct ops *o = arg;
+	int status = 0;
+
+	for (int i = 0; i < o->n_names && status == 0 && !nn_bench_stopped(o->bench); i++)
+		status = measure_device(o, o->names[i], err);
+	return status;
+}
+
+/* Before a row is printed: are they there? The CPU's products are ours whatever the options. */
+static int check_devices(struct ops *o, struct nn_error *err)
+{
+	struct nn_bench *b = o->bench;
+	const enum nn_dtype dtype = nn_dtype_computed(nn_std_dtype(b->std));
+	struct nn_error none;
+	const bool tf32 = b->std->precision == NN_PRECISION_TF32;
+
+	if ((o->n_names = nn_bench_devices(b, o->names, err)) < 0)
+		return -1;
+	if (tf32 && !nn_opt_given(b->setup.list, "device"))
+		o->names[0] = "cpu+tf32";
+	for (int i = 0; i < o->n_names; i++) {
+		if (strncmp(o->names[i], "cpu", 3) == 0 && !tf32)
+			o->names[i] = "cpu";
+		if (!nn_bench_device(b, o->names[i], dtype, err))
+			return -1;
+		if (strcmp(o->names[i], "cpu") == 0 && nn_device_open("cpu+openblas", dtype, &none))
+			snprintf(b->machine.blas, sizeof b->machine.blas, "openblas");
+	}
+	return 0;
+}
+
 int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct ops o = { .bench = b, .n = n, .words = words };
-	enum nn_dtype dtype = nn_std_dtype(b->std);
-	struct nn_error no_blas;
 
 	if (n == 1 && nn_roofline_is_model(words[0]))
 		return nn_roofline(b, words[0], err);
@@ -197,14 +284,8 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		if (nn_opt_given(b->setup.list, *name))
 			return nn_fail(err, NN_EUSAGE,
 				       "--%s: means something to ops with a MODEL alone", *name);
-	if (check_operands(n, words, err) < 0 ||
-	    !(o.device = nn_device_open(b->std->precision == NN_PRECISION_TF32 ? "cpu+tf32" : "cpu",
-					dtype, err)))
+	if (check_operands(n, words, err) < 0 || check_devices(&o, err) < 0)
 		return -1;
-	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))
-		nn_bench_note(b, "no rows of openblas: %s", no_blas.text);
-	else
-		snprintf(b->machine.blas, sizeof b->machine.blas, "openblas");
 	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = ALL_S;
 	return nn_bench_on_model(b, NULL, columns, &o.w, measure_all, &o, err);

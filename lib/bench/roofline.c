@@ -17,6 +17,9 @@
 /* a layer that is faster than this and far from its roof is bound by being called at all */
 #define LATENCY_S 1e-5
 #define LATENCY_SHARE 0.2
+/* of a device with memory of its own: what is faster than its memory lies in a cache */
+#define CACHED 1.25
+#define AT_ONCE 16 /* calls that such a device is asked for before it is waited for */
 
 static const struct nn_report_column columns[] = {
 	{ "layer", 12, 0 },    { "op", 16, 1 },        { "shape", 34, 0 },  { "device", 6, 7 },
@@ -53,10 +56,13 @@ static int bound_of(struct roofline *r, const struct nn_roof_work *w, double sec
 		    const char **bound, struct nn_error *err)
 {
 	size_t cache = nn_machine_cache(3) ? nn_machine_cache(3) : nn_machine_cache(2);
-	double rate;
+	double rate, far;
 
-	if (nn_roofs_bandwidth(&r->roofs, w->span, &rate, err) < 0)
+	if (nn_roofs_bandwidth(&r->roofs, w->span, &rate, err) < 0 ||
+	    nn_roofs_bandwidth(&r->roofs, r->roofs.far, &far, err) < 0)
 		return -1;
+	if (r->device->remote) /* whose caches are known by what they give */
+		cache = rate > CACHED * far ? w->span : 0;
 	if (seconds < LATENCY_S && share < LATENCY_SHARE)
 		*bound = "latency";
 	else if (w->flop / r->roofs.fma > w->bytes / rate)
@@ -102,7 +108,11 @@ static void put_names(struct roofline *r, const struct nn_bound_node *node,
 	nn_report_text(r->w.report, "op", op);
 	nn_report_text(r->w.report, "shape", shape.data);
 	nn_report_text(r->w.report, "device", r->device->name);
-	nn_report_text(r->w.report, "kernel", "ours");
+	nn_report_text(r->w.report, "kernel",
+		       r->device->library_kernels &&
+				       r->device->library_kernels[node->op] == r->device->kernels[node->op]
+			       ? r->device->library
+			       : "ours");
 	nn_report_text(r->w.report, "dtype", nn_dtype_name(r->device->dtype));
 	nn_text_free(&shape);
 }
@@ -120,6 +130,9 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 	if (nn_verdict_add_op(&verdict, t, backward, err) < 0)
 		return -1;
 	if (!verdict.wrong && nn_bench_measure(r->b, &call, 1, &m, err) < 0)
+		return -1;
+	m.mean_s /= (double)t->repeat;
+	if (nn_op_trial_failed(t, err) < 0)
 		return -1;
 	if (nn_bench_stopped(r->b))
 		return 0;
@@ -154,6 +167,7 @@ static int measure_node(struct roofline *r, const struct nn_bound_node *node, bo
 
 	if (nn_op_trial_new(&t, &site, &how, err) < 0)
 		return -1;
+	t->repeat = r->device->remote ? AT_ONCE : 1;
 	status = measure_pass(r, node, t, false, err);
 	if (status == 0 && node->backward && !nn_bench_stopped(r->b))
 		status = measure_pass(r, node, t, true, err);
@@ -210,7 +224,7 @@ static int draw(struct roofline *r, const char *title, struct nn_output *plot, s
 
 	if (!marks)
 		return -1;
-	if (nn_roofs_bandwidth(&r->roofs, nn_roofs_far(), &far, err) < 0 ||
+	if (nn_roofs_bandwidth(&r->roofs, r->roofs.far, &far, err) < 0 ||
 	    nn_roofs_bandwidth(&r->roofs, r->least_span, &near, err) < 0) {
 		nn_free(marks);
 		return -1;
@@ -229,7 +243,8 @@ static int draw(struct roofline *r, const char *title, struct nn_output *plot, s
 					      ROOF_POINTS,          NULL,          NULL };
 	snprintf(note, sizeof note,
 		 "%s, %d threads: %.3g GFLOP/s, %.3g GB/s from memory, %.3g GB/s from cache",
-		 r->b->machine.cpu, r->b->threads, r->roofs.fma * 1e-9, far * 1e-9, near * 1e-9);
+		 r->device->remote ? r->b->machine.gpu : r->b->machine.cpu, r->b->threads,
+		 r->roofs.fma * 1e-9, far * 1e-9, near * 1e-9);
 	status = nn_chart_svg(
 		&(struct nn_chart){ .title = title,
 				    .note = note,
@@ -259,13 +274,16 @@ static int run(void *arg, struct nn_error *err)
 	bool training =
 		nn_opt_given(r->b->setup.list, "mode") && r->b->options->mode == NN_BENCH_TRAIN;
 	size_t batches[NN_BENCH_BATCHES];
+	const char *names[NN_BENCH_DEVICES];
 	char name[TITLE], title[160];
 	int status;
 
 	if (nn_bench_batches_or(r->b, training ? r->w.subject->batch : 1, batches, err) < 0)
 		return -1;
 	r->least_span = SIZE_MAX;
-	if (!(r->device = nn_bench_device(r->b, "cpu", r->w.subject->dtype, err)) ||
+	if (nn_bench_devices(r->b, names, err) < 0 ||
+	    !(r->device = nn_bench_device(r->b, strncmp(names[0], "cpu", 3) ? names[0] : "cpu",
+					  r->w.subject->dtype, err)) ||
 	    nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
 		return -1;
 	status = measure_nodes(r, training, batches[0], err);

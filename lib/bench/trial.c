@@ -32,6 +32,7 @@ static struct nn_step_options step_options(const struct nn_trial *t, size_t micr
 		.optimizer = t->subject->optimizer,
 		.seed = 1,
 		.count = true,
+		.resident = true,
 	};
 }
 
@@ -107,6 +108,7 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 				    .window = UINT64_MAX };
 	o = step_options(t, micro);
 	o.target = &nn_dataset_schema(t->dataset)->targets[0];
+	t->bytes += nn_step_resident_bytes(&o);
 	return nn_alone_open(&t->alone, &t->task, &o, (const void *const *)t->subject->params, err);
 }
 

@@ -72,6 +72,9 @@ struct nn_remote {
 	 * a device that is lost every wait fails (NN_ENODEV).
 	 */
 	int (*wait)(struct nn_queue *queue, struct nn_error *err);
+	/* Lines of `bytes`, a multiple of 4, by number: n of them; rows in device memory, too. */
+	void (*gather)(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
+		       size_t bytes, size_t n);
 	/*
 	 * From record on, work is noted and not done, until recorded gives it; in between nothing
 	 * may be allocated, waited for or read. replay asks for it again: arrays are read where
@@ -89,6 +92,13 @@ struct nn_remote {
 	void (*sum_losses)(const struct nn_losses_call *call);
 	void (*count_leaves)(const struct nn_device *device, const struct nn_count_call *call,
 			     const size_t *leaf, size_t n, size_t step);
+	/*
+	 * What all of the device can do; NULL: it cannot say. fma: rounds of multiply-adds in
+	 * registers alone, in the device's type; the FLOP asked for. read: `bytes`, a multiple of
+	 * 16 and aligned to as many, so many times.
+	 */
+	double (*fma)(const struct nn_device *device, struct nn_queue *queue, size_t rounds);
+	void (*read)(struct nn_queue *queue, const void *memory, size_t bytes, size_t rounds);
 };
 
 /* *queue is NULL for a device whose memory is the host's. */

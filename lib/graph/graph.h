@@ -261,6 +261,9 @@ void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *chan
 void nn_graph_send(struct nn_graph *graph, int input, size_t rows);
 /* Rows of the input, laid out the same, that are in the device's memory already. */
 void nn_graph_put(struct nn_graph *graph, int input, const void *there, size_t rows);
+/* The same of rows of which that memory has many: their numbers lie there, too. */
+void nn_graph_gather(struct nn_graph *graph, int input, const void *there, const uint32_t *numbers,
+		     size_t rows);
 /*
  * Copies of input i, `step` bytes apart from the first one, all to be filled with the same: a
  * thread computes with its own.

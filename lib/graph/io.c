@@ -100,6 +100,16 @@ void nn_graph_put(struct nn_graph *graph, int input, const void *there, size_t r
 		      rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
 }
 
+void nn_graph_gather(struct nn_graph *graph, int input, const void *there, const uint32_t *numbers,
+		     size_t rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int value = b->inputs[input];
+
+	b->queue->remote->gather(b->queue, nn_graph_value_at(graph, value), there, numbers,
+				 nn_bound_count(b, value) * nn_dtype_size(b->device->dtype), rows);
+}
+
 size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step)
 {
 	int value = graph->bound.inputs[input];

@@ -2,6 +2,7 @@
  * Memory of a training on a device with memory of its own: what of the items lies there, and the
  * pinned memory that the host has for it.
  */
+#include "base/memory.h"
 #include "parallel/pipeline.h"
 #include "parallel/strategy.h"
 #include "plan/fit-inside.h"
@@ -65,6 +66,33 @@ static size_t exchanged_bytes(const struct nn_plan *plan, const struct nn_step_o
 	return bytes;
 }
 
+/*
+ * The data set stays there where it fits beside all else, and more than one epoch reads it; ranks
+ * that share a device have rows sent.
+ */
+static void keep_rows(const struct nn_plan *plan, const struct nn_step_options *step, size_t sent,
+		      struct nn_fit *fit)
+{
+	const struct nn_task *task = plan->task;
+	const size_t numbers = 2 * task->recipe->batch * sizeof(uint32_t),
+		     bytes = nn_layout_ranks(plan->layout) > 1 || plan->layout->asked > 1 ||
+					     task->rows_unknown || task->recipe->replay ||
+					     task->planned <= task->steps_per_epoch
+				     ? 0
+				     : nn_step_resident_bytes(step);
+	size_t there;
+
+	if (bytes == 0 || !nn_add(fit->device - sent + numbers, bytes, &there) ||
+	    there > fit->device_limit)
+		return;
+	fit->resident = bytes;
+	fit->input += bytes + numbers - sent;
+	fit->there.input += bytes + numbers - sent;
+	fit->pinned += numbers - sent;
+	fit->other += numbers - sent;
+	fit->device = there;
+}
+
 void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *step,
 		   const struct nn_step_memory *m, const struct nn_fit_beside *beside,
 		   struct nn_fit *fit)
@@ -95,4 +123,5 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *ste
 	fit->device = m->total + beside->outputs + beside->evaluator + cargo - beside->targets +
 		      m->graph.canonical;
 	fit->device_limit = plan->budget->device;
+	keep_rows(plan, step, m->graph.input ? 2 * batch * in : 0, fit);
 }

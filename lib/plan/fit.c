@@ -27,7 +27,7 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 	{ "device_optimizer", "", AT(there.optimizer) },
 	{ "device_activations", "and targets, losses", AT(there.activations) },
 	{ "device_workspace", "", AT(there.workspace) },
-	{ "device_input", "samples of two steps on their way", AT(there.input) },
+	{ "device_input", "the data set, or samples of two steps on their way", AT(there.input) },
 	{ "device_evaluation", "its own parameters and activations", AT(there.evaluation) },
 	{ "pinned", "of other: the host's side of copies to and from the device", AT(pinned) },
 };
@@ -203,6 +203,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 		program_bytes(plan) + copies(plan, &step, m.graph.parameters) + beside.evaluator;
 	if (nn_fit_share(plan, &step, norms, fit, err) < 0)
 		return -1;
+	fit->resident = 0;
 	if (remote)
 		nn_fit_device(plan, &step, &m, &beside, fit);
 	fit->total = 0;

@@ -45,6 +45,7 @@ struct nn_fit {
 		size_t parameters, gradients, optimizer, activations, workspace, input, evaluation;
 	} there;
 	size_t pinned;
+	size_t resident; /* of there.input: the data set, which stays there; 0: rows are sent */
 	size_t host; /* of all ranks of this host, what they share once; alone: total */
 	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
 	size_t files;              /* of the total: pages of files, which the machine has anyway */

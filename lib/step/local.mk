@@ -26,6 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/step/step-batch.c \
 	lib/step/step-inside.h \
 	lib/step/step-plan.c \
+	lib/step/step-resident.c \
 	lib/step/step-run.c \
 	lib/step/step-tell.c \
 	lib/step/step-transfer.c \

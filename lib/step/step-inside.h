@@ -47,8 +47,15 @@ struct nn_step_transfer {
 	struct nn_queue *queue; /* of copies; NULL: memory is the host's */
 	struct nn_step_cargo cargo[2];
 	int now; /* which of them is the batch under way */
-	/* Bytes from the beginning of a block, of row 0 of the batch. */
-	size_t *inputs, *targets, lengths;
+	/* Bytes from the beginning of a block, of row 0 of the batch; numbers: of resident rows. */
+	size_t *inputs, *targets, lengths, numbers;
+};
+
+/* Inputs of all rows in the device's memory; there NULL: those of a batch are sent. */
+struct nn_step_resident {
+	struct nn_source source; /* whose rows they are */
+	char *there;
+	size_t *inputs; /* where those of row 0 begin */
 };
 
 struct nn_step {
@@ -96,6 +103,7 @@ struct nn_step {
 	} final_sums;
 
 	struct nn_step_transfer transfer;
+	struct nn_step_resident resident;
 	/* whole steps: of full batches and the rest, of either cargo, without and with norm */
 	struct nn_recording *recordings[2][2][2];
 
@@ -136,6 +144,11 @@ void nn_step_cuts_free(struct nn_step_cuts *cuts);
 bool nn_step_updates_behind(const struct nn_step_options *options, size_t n_spans);
 struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options,
 					      const struct nn_step_cuts *cuts);
+
+/* ---- step-resident.c ---- */
+
+int nn_step_resident_init(struct nn_step *step, struct nn_error *err);
+void nn_step_resident_fini(struct nn_step *step);
 
 /* ---- step-transfer.c ---- */
 

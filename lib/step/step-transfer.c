@@ -1,7 +1,8 @@
 /*
  * Batches on their way to a device with memory of its own. Inputs, targets and lengths of a batch
  * are one cargo, in pinned memory and in the device's; there are two, and a queue of copies beside
- * the graph's: the next batch is copied while this one is computed, and nobody waits for it.
+ * the graph's: the next batch is copied while this one is computed, and nobody waits for it. Of
+ * rows that stay in the device's memory (step-resident.c) their numbers stand for the inputs.
  */
 #include <string.h>
 
@@ -34,8 +35,12 @@ int nn_step_transfer_init(struct nn_step *s, struct nn_error *err)
 	t->targets = t->inputs + n_inputs;
 	for (int i = 0; i < n_inputs; i++) {
 		t->inputs[i] = end;
-		end += nn_graph_reads(s->graph, i) ? rounded(rows * input_bytes(s, i)) : 0;
+		end += nn_graph_reads(s->graph, i) && !s->resident.there
+			       ? rounded(rows * input_bytes(s, i))
+			       : 0;
 	}
+	t->numbers = end;
+	end += s->resident.there ? rounded(rows * sizeof(uint32_t)) : 0;
 	for (int i = 0; i < s->n_outputs; i++) {
 		t->targets[i] = end;
 		end += rounded(rows * nn_train_output_target_bytes(&s->outputs[i]));
@@ -95,6 +100,18 @@ static int load_lengths(struct nn_step *s, struct nn_step_cargo *c, const struct
 	return 0;
 }
 
+static void load_numbers(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batch *batch,
+			 size_t from, size_t to)
+{
+	uint32_t *numbers = (void *)((char *)c->block.host + s->transfer.numbers);
+
+	if (batch->source.data != s->resident.source.data)
+		NN_BUG("a batch of rows that are not those on the device");
+	for (size_t i = from; i < to; i++)
+		numbers[i] = (uint32_t)batch->rows[i];
+	send(s, c, s->transfer.numbers, sizeof *numbers, from, to);
+}
+
 static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batch *batch,
 		struct nn_error *err)
 {
@@ -106,7 +123,9 @@ static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batc
 	make_free(s, c);
 	memcpy(c->rows, batch->rows, batch->n * sizeof *batch->rows);
 	c->epoch = batch->epoch;
-	for (int i = 0; i < o->program->n_inputs; i++) {
+	if (s->resident.there)
+		load_numbers(s, c, batch, from, to);
+	for (int i = 0; i < o->program->n_inputs && !s->resident.there; i++) {
 		size_t bytes = input_bytes(s, i), at = s->transfer.inputs[i];
 		struct nn_place place = { .values = host + at + from * bytes,
 					  .row_bytes = bytes,
@@ -173,13 +192,21 @@ void nn_step_transfer_next(struct nn_step *s)
 void nn_step_transfer_put(struct nn_step *s, const struct nn_cut_span *at)
 {
 	const struct nn_step_transfer *t = &s->transfer;
+	const struct nn_step_resident *r = &s->resident;
 	const char *there = t->cargo[t->now].block.there;
+	const uint32_t *numbers = (const void *)(there + t->numbers);
 
-	for (int i = 0; i < s->options.program->n_inputs; i++)
-		if (nn_graph_reads(s->graph, i))
+	for (int i = 0; i < s->options.program->n_inputs; i++) {
+		if (!nn_graph_reads(s->graph, i))
+			continue;
+		if (r->there)
+			nn_graph_gather(s->graph, i, r->there + r->inputs[i], numbers + at->row,
+					at->span.rows);
+		else
 			nn_graph_put(s->graph, i,
 				     there + t->inputs[i] + at->row * input_bytes(s, i),
 				     at->span.rows);
+	}
 }
 
 const uint32_t *nn_step_transfer_lengths(const struct nn_step *s, const struct nn_cut_span *at)

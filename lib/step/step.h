@@ -54,6 +54,8 @@ struct nn_step_options {
 	/* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	int rank, ranks;
 	bool noise;   /* nn_step_noise will be asked for */
+	/* the data set stays in the device's memory, if nn_step_resident_bytes says that it can */
+	bool resident;
 	bool goes_on; /* rows continue those of the batch before (nn_graph_forget) */
 	/* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool statistics;
@@ -102,6 +104,12 @@ int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *m
 /* What is done with what canonical lines make between forward and backward; n of them. */
 int nn_step_relieved(const struct nn_step_options *options, struct nn_relief *lines, int n,
 		     struct nn_error *err);
+/*
+ * Bytes of the inputs of all rows, as a device with memory of its own may keep them, so that steps
+ * gather theirs there; 0: they are made when they are wanted, changed, of different length, or so
+ * much more than the host has of them that they are sent.
+ */
+size_t nn_step_resident_bytes(const struct nn_step_options *options);
 /* Bytes of what may lie in others' memory. */
 struct nn_step_sizes {
 	/* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */

@@ -200,6 +200,7 @@ static int take_planned(struct nn_train *t, struct nn_error *err)
 	if (nn_train_replay_open(t, err) < 0 || open_loader(t, err) < 0)
 		return -1;
 	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);
+	step.resident = t->plan.fit.resident > 0;
 	if (t->layout.strategy->prepare && t->layout.strategy->prepare(&t->worker, &step, err) < 0)
 		return -1;
 	if (nn_step_new(&t->worker.step, &step, err) < 0 ||

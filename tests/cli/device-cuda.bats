@@ -143,3 +143,47 @@ setup() {
   [ "$(grep -c count many)" = 4 ]
   [ "$(grep -c hold many)" = 1 ]
 }
+
+@test "cuda: the data set stays on the device where more than one epoch reads it, and a recorded step gathers its rows there" {
+  printf '%s\n' 'input 1x8x8' flatten 'dense 16' relu 'dense ?' >net.nn
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  net=(-q -m net.nn --target=digit --loss=cross-entropy -b 32 digits.csv)
+  nn-train "${net[@]}" --epochs=2 --device=cpu -o cpu.st
+  NN_CUDA_NODES=nodes nn-train "${net[@]}" --epochs=2 --device=cuda -o cuda.st
+  cmp cpu.st cuda.st
+  [ "$(grep -c gather nodes)" = 1 ]
+  NN_CUDA_NODES=nodes nn-train "${net[@]}" --epochs=1 --device=cuda -o one.st
+  [ "$(grep -c gather nodes)" = 0 ]
+  NN_CUDA_NODES=nodes nn-train "${net[@]}" --epochs=2 --device=cuda --augment=noise=0.1 -o other.st
+  [ "$(grep -c gather nodes)" = 0 ]
+  needs=$(nn-train --explain=json "${net[@]}" --epochs=2 --device=cuda | jq .memory.device)
+  NN_CUDA_ROOM=$((needs - 1 + (3 * 8 << 20))) NN_CUDA_NODES=nodes nn-train "${net[@]}" --epochs=2 --device=cuda -o small.st
+  [ "$(grep -c gather nodes)" = 0 ]
+  cmp cpu.st small.st
+}
+
+@test "cuda: without a driver every verb of nn-bench that would use the device is status 3 and one line" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs NN_CUDA_DRIVER=no
+  model='input 4, dense 2'
+  for how in --device=cuda --device=cuda:7; do
+    for verb in run pick crossover advise ops memory; do
+      run -3 --separate-stderr nn-bench $verb "$model" $how --time=0.01 --to=csv
+      [ -z "$output" ]
+      [[ $stderr == "nn-bench: device ${how#*=}: CUDA driver version is insufficient"* ]]
+      [ "${#stderr_lines[@]}" = 1 ]
+    done
+    for verb in device link "ops activation"; do
+      run -3 --separate-stderr nn-bench $verb $how --time=0.01 --to=csv
+      [ -z "$output" ]
+      [[ $stderr == "nn-bench: device ${how#*=}: CUDA driver version is insufficient"* ]]
+      [ "${#stderr_lines[@]}" = 1 ]
+    done
+  done
+  NN_DEVICE=cuda run -3 --separate-stderr nn-bench device --to=csv
+  [ "${#stderr_lines[@]}" = 1 ]
+  run -3 --separate-stderr nn-bench explain "$model" --device=cuda --time=0.01 --to=csv
+  [ "$(grep -c '^nn-bench: device cuda: ' <<<"$stderr")" = 1 ] # beside notes
+  nn-bench device --help --device=cuda >help
+  [ -s help ]
+}

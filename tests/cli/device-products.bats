@@ -251,3 +251,17 @@ EOF
   done
   nn-bench run f32.st --device=cuda --batch=4 --time=0.1 --to=json 2>/dev/null | jq -e 'all(.[]; .precision == "f32" and .blas == null)'
 }
+
+@test "products: nn-bench ops has rows of cublas beside ours, or in their place where the option asks for them" {
+  nn-bench ops --device=cuda --to=json --time=0.05 dense:4x20x12 activation:4x16,gelu 2>/dev/null >rows
+  jq -e '[.[].kernel] == ["ours", "cublas", "ours", "cublas", "ours", "ours"] and all(.[]; .device == "cuda" and .check == "ok")' rows
+  for precision in tf32 f16; do
+    nn-bench ops --device=cuda --precision=$precision --to=json --time=0.05 dense:4x20x12 activation:4x16,gelu 2>/dev/null >rows
+    jq -e --arg p "cuda+$precision" '[.[].kernel] == ["cublas", "cublas", "ours", "ours"] and all(.[]; .device == $p and .check == "ok")' rows
+  done
+  mkdir empty
+  : >empty/libcublasLt.so.13
+  LD_LIBRARY_PATH=$PWD/empty nn-bench ops --device=cuda --to=csv --time=0.05 dense:4x20x12 2>notes | cut -d, -f1-4 >rows
+  [ "$(grep -c ',cuda,ours' rows)" = 2 ]
+  grep -q 'nn-bench: note: no rows of cublas: ' notes
+}

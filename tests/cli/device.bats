@@ -233,3 +233,35 @@ takes() {
   takes "$data/digits.csv" -m "$data/conv.nn" "${digits[@]}" -b 96 --leaves=1
   takes "$data/shops.csv" -m 'embedding 64, flatten, dense 100, relu, dense ?' --target=price -b 32 --valid=0.25
 }
+
+@test "device: the data set stays there where it fits beside the rest, and both ways make the CPU's model" {
+  net=(-m 'input 1x8x8, flatten, dense 24, relu, dense ?' --target=digit --loss=cross-entropy -b 32 "$data/pixels.csv")
+  plan() { nn-train --explain=json --device=cuda "${net[@]}" --epochs="$1" | jq ".memory.$2"; }
+  kept=$(plan 3 device_input)
+  sent=$(plan 1 device_input)
+  [ $((kept - sent)) -ge $(((400 - 2 * 32) * 64 * 4)) ] # all rows, in place of those of two steps
+  [ "$(plan 3 pinned)" -lt "$(plan 1 pinned)" ]
+  all=$(plan 3 device)
+  both -q "${net[@]}" --epochs=3
+  export NN_APART_ROOM=$((all - 1))
+  [ "$(plan 3 device_input)" = "$sent" ]
+  both -q "${net[@]}" --epochs=3
+}
+
+@test "device: nn-bench device and link say what a device can do, ops measures it op by op against these peaks" {
+  nn-bench device --device=cuda --to=csv | cut -d, -f1-3 >rows
+  grep -q '^cuda,device of the tests,$' rows
+  grep -qE '^cuda_memory,[0-9]+,B$' rows
+  for type in f32 f64; do grep -qE "^cuda_fma_$type,[0-9.e+]+,FLOP/s$" rows; done
+  for what in read write copy; do grep -qE "^cuda_memory_$what,[0-9.e+]+,B/s$" rows; done
+  [ "$(wc -l <rows)" = 8 ]
+  nn-bench link --device=cuda --time=0.05 --to=csv | cut -d, -f1-3 >rows
+  for way in in out; do
+    grep -qE "^cuda_copy_${way}_latency,[0-9.e-]+,s$" rows
+    grep -q "^cuda_copy_${way}_rate,[0-9.e+]*,B/s$" rows
+  done
+  nn-bench ops --device=cuda --to=json --time=0.05 dense:4x20x12 conv2d:2x3x6x6,4,3x3 activation:4x16,gelu batchnorm:16x8 layernorm:4x16 2>/dev/null >rows
+  jq -e 'length == 10 and all(.[]; (.device | IN("cpu", "cuda")) and .kernel == "ours" and .check == "ok" and (.peak_share == null or .peak_share <= 1))' rows
+  nn-bench ops --device=cuda --to=json --time=0.05 --batch=4 --mode=train 'input 6, dense 5, relu, dense 2' 2>/dev/null >rows
+  jq -e 'length == 4 and all(.[]; .kernel == "ours" and .check == "ok")' rows
+}

@@ -253,6 +253,69 @@ static void clear(struct nn_queue *queue, void *memory, size_t bytes)
 	ask_copy(queue, bytes ? nn_apart_at(memory) : NULL, NULL, bytes);
 }
 
+struct gather {
+	char *to;
+	const char *from;
+	const uint32_t *rows;
+	size_t bytes, n;
+};
+
+static void run_gather(struct nn_apart_queue *q, void *what)
+{
+	const struct gather *g = what;
+
+	(void)q;
+	for (size_t i = 0; i < g->n; i++)
+		memcpy(g->to + i * g->bytes, g->from + g->rows[i] * g->bytes, g->bytes);
+}
+
+static void gather(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
+		   size_t bytes, size_t n)
+{
+	if (bytes && n)
+		*(struct gather *)nn_apart_ask(queue, run_gather, sizeof(struct gather)) =
+			(struct gather){ nn_apart_at(to), nn_apart_at(from), nn_apart_at(rows), bytes,
+					 n };
+}
+
+/* ---- what the device can do ---- */
+
+#define FMA_ROUNDS 256 /* of the CPU's kernel to one of ours */
+
+struct peak {
+	const struct nn_device *cpu;
+	const void *memory; /* NULL: multiply-adds */
+	size_t bytes, rounds;
+};
+
+static void run_peak(struct nn_apart_queue *q, void *what)
+{
+	const struct peak *p = what;
+
+	(void)q;
+	for (size_t i = 0; i < p->rounds; i++)
+		if (p->memory)
+			p->cpu->read(p->memory, p->bytes);
+		else
+			p->cpu->fma(FMA_ROUNDS);
+}
+
+static double fma_peak(const struct nn_device *device, struct nn_queue *queue, size_t rounds)
+{
+	struct peak *p = nn_apart_ask(queue, run_peak, sizeof *p);
+
+	*p = (struct peak){ .cpu = device->host, .rounds = rounds };
+	return device->host->fma(FMA_ROUNDS) * (double)rounds;
+}
+
+static void read_peak(struct nn_queue *queue, const void *memory, size_t bytes, size_t rounds)
+{
+	const struct nn_apart_queue *q = (const struct nn_apart_queue *)queue;
+	struct peak *p = nn_apart_ask(queue, run_peak, sizeof *p);
+
+	*p = (struct peak){ q->cpu, nn_apart_at(memory), bytes / 1024 * 1024, rounds };
+}
+
 /* ---- work that is noted ---- */
 
 static int record(struct nn_queue *queue, struct nn_error *err)
@@ -315,6 +378,9 @@ const struct nn_remote nn_apart_remote = {
 	.clear = clear,
 	.after = queue_after,
 	.wait = queue_wait,
+	.gather = gather,
+	.fma = fma_peak,
+	.read = read_peak,
 	.record = record,
 	.recorded = recorded,
 	.replay = replay,

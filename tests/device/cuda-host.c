@@ -112,6 +112,9 @@ static const struct nn_device *open_device(int number, enum nn_dtype dtype, stru
 	remote = nn_apart_remote;
 	remote.sum_losses = nn_cuda_sum_losses;
 	remote.count_leaves = nn_cuda_count_leaves;
+	remote.gather = dtype == NN_F64 ? nn_cuda_gather_f64 : nn_cuda_gather_f32;
+	remote.fma = nn_cuda_fma;
+	remote.read = dtype == NN_F64 ? nn_cuda_read_f64 : nn_cuda_read_f32;
 	nn_cuda_device(device, cpu, number == NN_CUDA_NEAR ? NULL : &remote);
 	return device;
 }

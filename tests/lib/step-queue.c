@@ -58,6 +58,8 @@ static struct nn_loss_spec losses[] = { { .kind = NN_LOSS_CROSS_ENTROPY, .ignore
 					{ .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 } };
 static double weights[] = { 1, 1 };
 
+static bool resident; /* rows stay on the device */
+
 static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimizer_kind kind)
 {
 	return (struct nn_step_options){
@@ -70,6 +72,7 @@ static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimi
 		.losses = losses,
 		.weights = weights,
 		.count = true,
+		.resident = resident,
 		.optimizer = { .kind = kind, .momentum = 0.9, .clip_norm = 0.1 },
 	};
 }
@@ -78,12 +81,26 @@ static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimi
 static int (*lengths_of_rows)(const void *data, const uint64_t *rows, size_t n, uint32_t *to,
 			      struct nn_error *e);
 
+/* How often rows of an input were asked for. */
+static size_t n_filled;
+static int (*fill)(const void *data, size_t input, const uint64_t *rows, size_t n,
+		   bool channels_last, void *values, struct nn_error *e);
+
+static int count_fill(const void *data, size_t input, const uint64_t *rows, size_t n,
+		      bool channels_last, void *values, struct nn_error *e)
+{
+	n_filled++;
+	return fill(data, input, rows, n, channels_last, values, e);
+}
+
 static void give_source(struct nn_dataset *dataset)
 {
 	static struct nn_source_ops ops;
 	struct nn_source source = nn_dataset_source(dataset);
 
 	ops = *source.ops;
+	fill = ops.fill_input;
+	ops.fill_input = count_fill;
 	ops.lengths = lengths_of_rows;
 	source.ops = &ops;
 	dataset->source = source;
@@ -171,6 +188,40 @@ static void check_waits(const char *name, const char *text, enum nn_optimizer_ki
 	step(&t, 9, true);
 	ok(t.result.norm > 0, "%s: its norm is told where it was asked for", name);
 	end(&t);
+}
+
+/* Weights after some steps; whether rows were asked for in them. */
+static bool train(struct trained *t, bool stay, float *w, size_t *filled)
+{
+	void *params[16] = { w, w + 2 * 3, w + 2 * 3 + 2 };
+
+	resident = stay;
+	if (!begin(t, "input 3\ndense 2\n", 0, NN_OPTIMIZER_ADAM))
+		return false;
+	n_filled = 0;
+	for (uint64_t i = 0; i < 6; i++)
+		step(t, i, i == 3);
+	*filled = n_filled;
+	nn_graph_save(nn_step_graph(t->step), params);
+	end(t);
+	resident = false;
+	return true;
+}
+
+static void check_resident(void)
+{
+	struct trained t;
+	float w[2][8] = { { 0 } };
+	size_t filled[2];
+
+	if (!ok(train(&t, false, w[0], &filled[0]) && train(&t, true, w[1], &filled[1]),
+		"rows that stay on the device: a step %s", err.text))
+		return;
+	ok(filled[0] > 0 && filled[1] == 0, "rows that stay on the device are not filled again");
+	ok(count('R') == 1 && count('W') == 1 && count('w') == 0,
+	   "rows that stay on the device: a step is replayed, and waits once: %s", seen);
+	ok(memcmp(w[0], w[1], sizeof w[0]) == 0 && w[0][0] != 0,
+	   "rows that stay on the device, and rows that are sent, make the same weights");
 }
 
 /* Rows are counted on the device, so that a step of tables is as any other. */
@@ -334,6 +385,7 @@ int main(void)
 	check_waits("batchnorm",
 		    "input 3\ndense 8\nbatchnorm group=4\nrelu\ndropout 0.2\ndense 2\n",
 		    NN_OPTIMIZER_ADAM);
+	check_resident();
 	check_tables(NN_OPTIMIZER_ADAM, false);
 	check_tables(NN_OPTIMIZER_LARS, true);
 	check_tables(NN_OPTIMIZER_LAMB, true);

@@ -108,7 +108,8 @@ double *canonical(const struct result *r, const void *packed, int p)
 {
 	size_t n = nn_shape_count(&r->t->params[p].shape);
 	double *plain = doubles(n), *out = doubles(n);
-	nn_op_trial_unpack(r->t, p, packed, plain);
+	struct nn_error err;
+	check("unpack", nn_op_trial_unpack(r->t, p, packed, plain, &err), &err);
 	for (size_t i = 0; i < n; i++)
 		out[i] = real_at(r, plain, i);
 	nn_free(plain);
@@ -279,8 +280,8 @@ static void sum_parts(struct trial_pass *pass)
 	}
 	*to->n = n;
 	pass->t->lists.entries = to;
-	nn_op_list_free(all);
-	nn_op_list_free(parts);
+	nn_op_list_free(pass->t, all);
+	nn_op_list_free(pass->t, parts);
 }
 
 /* Sums of what was listed, as an array of all rows; in two steps, as ranks would. */
@@ -292,7 +293,8 @@ static void take_list(struct trial_pass *pass)
 	nn_op_lists_sum(t);
 	t->dw[0] = t->lists.entries;
 	pass->r->sums = take(t->packed[0] * pass->real);
-	nn_op_lists_gradient(t, pass->r->sums);
+	struct nn_error err;
+	check(pass->d->site->name, nn_op_lists_gradient(t, pass->r->sums, &err), &err);
 }
 
 static void prepare(struct trial_pass *pass, struct nn_pool *pool)

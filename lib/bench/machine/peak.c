@@ -7,21 +7,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/machine/peak.h"
+#include "bench/machine/peak-inside.h"
 
 #define RUN_S 0.002 /* of a run: long against starting threads, short against whatever disturbs */
 #define FEWEST 3    /* runs, however little time there is */
 
-/* A run on all threads: amount(arg) is what it did, FLOP or bytes. */
-struct run {
-	struct nn_pool *pool;
-	void (*piece)(void *arg, size_t i, int thread);
-	void *arg;
-	double amount;  /* of a piece, for one round */
-	size_t *rounds; /* how often a piece repeats itself */
-};
-
-static double seconds_of(const struct run *run)
+static double seconds_of(const struct nn_peak_run *run)
 {
 	double start = nn_now_s();
 
@@ -29,8 +20,7 @@ static double seconds_of(const struct run *run)
 	return nn_now_s() - start;
 }
 
-/* The best rate of runs within the time, of as many rounds as make a run long enough. */
-static double best_rate(const struct nn_bench *b, const struct run *run, double seconds)
+double nn_peak_best(const struct nn_bench *b, const struct nn_peak_run *run, double seconds)
 {
 	double threads = nn_pool_threads(run->pool), best = 0, end = nn_now_s() + seconds, taken;
 
@@ -66,12 +56,12 @@ double nn_peak_fma(const struct nn_bench *b, const struct nn_device *device, str
 		   double seconds)
 {
 	struct fma f = { device, 1 };
-	struct run run = { pool, fma_piece, &f, 0, &f.rounds };
+	struct nn_peak_run run = { pool, fma_piece, &f, 0, &f.rounds };
 
 	if (!device->fma)
 		return NAN;
 	run.amount = device->fma(ROUNDS);
-	return best_rate(b, &run, seconds);
+	return nn_peak_best(b, &run, seconds);
 }
 
 /* ---- memory ---- */
@@ -119,9 +109,9 @@ double nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, void *
 			    .bytes = memory,
 			    .part = part_of(bytes, nn_pool_threads(pool)),
 			    .rounds = 1 };
-	struct run run = { pool, memory_piece, &m, (double)m.part, &m.rounds };
+	struct nn_peak_run run = { pool, memory_piece, &m, (double)m.part, &m.rounds };
 
-	return what == NN_PEAK_READ && !device->read ? NAN : best_rate(b, &run, seconds);
+	return what == NN_PEAK_READ && !device->read ? NAN : nn_peak_best(b, &run, seconds);
 }
 
 void *nn_peak_room(const struct nn_bench *b, size_t bytes, struct nn_error *err)
@@ -140,6 +130,6 @@ size_t nn_peak_far_bytes(void)
 	size_t cache = nn_machine_cache(3), far = 4 * (cache ? cache : (size_t)32 << 20),
 	       most = nn_memory_available() / 4;
 
-	far = far > (size_t)512 << 20 ? (size_t)512 << 20 : far;
+	far = far > NN_PEAK_FAR ? NN_PEAK_FAR : far;
 	return far < most ? far : most;
 }

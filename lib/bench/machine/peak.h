@@ -27,4 +27,15 @@ void *nn_peak_room(const struct nn_bench *bench, size_t bytes, struct nn_error *
 /* A working set that no cache holds. */
 size_t nn_peak_far_bytes(void);
 
+/*
+ * The same of all of a device with memory of its own, in memory there: NAN where it cannot say; -1:
+ * it failed. far: a working set that fits, and no cache holds.
+ */
+int nn_peak_device_fma(const struct nn_bench *bench, const struct nn_device *device, double seconds,
+		       double *rate, struct nn_error *err);
+int nn_peak_device_memory(const struct nn_bench *bench, const struct nn_device *device,
+			  enum nn_peak_memory what, size_t bytes, double seconds, double *rate,
+			  struct nn_error *err);
+int nn_peak_device_far(const struct nn_device *device, size_t *bytes, struct nn_error *err);
+
 #endif

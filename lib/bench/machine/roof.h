@@ -14,6 +14,7 @@ struct nn_roofs {
 	struct nn_bench *bench;
 	const struct nn_device *device;
 	double fma; /* FLOP/s; NAN: not known */
+	size_t far; /* bytes from which on no cache holds them */
 	/*
 	 * B/s in working sets of 2^i bytes, the most of reading, writing and copying; 0: not
 	 * measured yet
@@ -31,8 +32,6 @@ int nn_roofs_init(struct nn_roofs *roofs, struct nn_bench *bench, const struct n
 		  struct nn_error *err);
 /* B/s that memory of that many bytes in use gives; measured when it is asked for first. */
 int nn_roofs_bandwidth(struct nn_roofs *roofs, size_t span, double *rate, struct nn_error *err);
-/* Bytes from which on no cache holds them. */
-size_t nn_roofs_far(void);
 /* The columns seconds, gflops, gbytes_s and peak_share of what was measured. */
 void nn_roofs_put(struct nn_report *report, const struct nn_roof_work *work, double seconds,
 		  double share);

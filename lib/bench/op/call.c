@@ -27,14 +27,6 @@ static double noise(uint64_t *state)
 	return (double)((int64_t)(nn_lcg(state) >> 43) - (1 << 20)) * 0x1p-20;
 }
 
-/* from NULL: noise of this seed. */
-static void fill(const struct nn_op_trial *t, void *array, size_t n, const double *from,
-		 uint64_t seed)
-{
-	for (size_t i = 0; i < n; i++)
-		nn_op_trial_put(t, array, i, from ? from[i] : noise(&seed));
-}
-
 /*
  * As large as initial values are; scales and variances around 1. In f32 exactly as in the array of
  * doubles.
@@ -51,29 +43,76 @@ static void make_param(struct nn_op_trial *t, int p)
 		t->values[p][i] = (double)(float)(base + scale * noise(&state));
 }
 
-static int pack(struct nn_op_trial *t, int p, struct nn_error *err)
-{
-	size_t n = nn_shape_count(&t->params[p].shape);
-	void *plain = nn_alloc(n, real_size(t), err);
+/* ---- between the host and the device's memory ---- */
 
-	if (!plain)
+int nn_op_trial_store(const struct nn_op_trial *t, void *array, size_t n, const double *values,
+		      struct nn_error *err)
+{
+	void *host = t->queue ? nn_alloc(n, real_size(t), err) : array;
+
+	if (!host)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		nn_op_trial_put(t, plain, i, t->values[p][i]);
-	if (t->kernel->pack)
-		t->kernel->pack(&t->site, p, plain, t->w[p]);
-	else
-		memcpy(t->w[p], plain, n * real_size(t));
-	nn_free(plain);
+		nn_op_trial_put(t, host, i, values ? values[i] : 0);
+	if (t->queue) {
+		nn_queue_write(t->queue, array, host, n * real_size(t));
+		nn_free(host);
+	}
 	return 0;
 }
 
-void nn_op_trial_unpack(const struct nn_op_trial *t, int p, const void *packed, void *plain)
+const void *nn_op_trial_fetch(const struct nn_op_trial *t, const void *array, size_t n,
+			      struct nn_error *err)
 {
+	void *host;
+
+	if (!t->queue)
+		return array;
+	if ((host = nn_alloc(n, real_size(t), err)))
+		nn_queue_read(t->queue, host, array, n * real_size(t));
+	return host;
+}
+
+void nn_op_trial_drop(const struct nn_op_trial *t, const void *fetched)
+{
+	if (t->queue)
+		nn_free((void *)fetched);
+}
+
+static void *take(const struct nn_op_trial *t, size_t n, struct nn_error *err)
+{
+	return nn_memory_new(t->queue, n * real_size(t), err);
+}
+
+static int pack(struct nn_op_trial *t, int p, struct nn_error *err)
+{
+	size_t n = nn_shape_count(&t->params[p].shape);
+	void *plain = take(t, n, err);
+	int status = plain ? nn_op_trial_store(t, plain, n, t->values[p], err) : -1;
+
+	if (status == 0 && t->kernel->pack)
+		t->kernel->pack(&t->site, p, plain, t->w[p]);
+	else if (status == 0)
+		nn_queue_copy(t->queue, t->w[p], plain, n * real_size(t));
+	nn_memory_free(t->queue, plain);
+	return status;
+}
+
+int nn_op_trial_unpack(const struct nn_op_trial *t, int p, const void *packed, void *plain,
+		       struct nn_error *err)
+{
+	const size_t bytes = nn_shape_count(&t->params[p].shape) * real_size(t);
+	void *there = t->queue && t->kernel->unpack ? nn_memory_new(t->queue, bytes, err) : plain;
+
+	if (!there)
+		return -1;
 	if (t->kernel->unpack)
-		t->kernel->unpack(&t->site, p, packed, plain);
-	else
-		memcpy(plain, packed, nn_shape_count(&t->params[p].shape) * real_size(t));
+		t->kernel->unpack(&t->site, p, packed, there);
+	if (!t->kernel->unpack || t->queue)
+		nn_queue_read(t->queue, plain, t->kernel->unpack ? there : packed, bytes);
+	if (there != plain)
+		nn_memory_free(t->queue, there);
+	return 0;
 }
 
 /* ---- memory ---- */
@@ -118,13 +157,15 @@ static double needed(const struct nn_op_trial *t)
 static int check_room(const struct nn_op_trial *t, struct nn_error *err)
 {
 	double bytes = needed(t);
-	size_t size, there;
+	size_t size, there = nn_memory_available();
 
 	for (int p = 0; p < t->n_params; p++)
 		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &size))
 			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be",
 				       nn_ops[t->op]->name);
-	if (bytes > LITTLE && bytes > (double)(there = nn_memory_available()))
+	if (t->queue && t->device->remote->room(t->device, &there, err) < 0)
+		return -1;
+	if (bytes > LITTLE && bytes > (double)there)
 		return nn_fail(
 			err, NN_ENOMEM,
 			"%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
@@ -140,13 +181,13 @@ static int take_params(struct nn_op_trial *t, const struct nn_op_values *values,
 
 		t->packed[p] = t->kernel->packed ? t->kernel->packed(&t->site, p) : n;
 		t->values[p] = nn_alloc(n, sizeof(double), err);
-		t->w[p] = nn_alloc(t->packed[p], real_size(t), err);
+		t->w[p] = take(t, t->packed[p], err);
 		if (!t->values[p] || !t->w[p])
 			return -1;
 		if (t->params[p].role == NN_ROW_TABLE
 			    ? t->site.training && nn_op_lists_new(t, p, err) < 0
 			    : t->params[p].role != NN_BUFFER && t->site.training &&
-				      !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
+				      !(t->dw[p] = take(t, t->packed[p], err)))
 			return -1;
 		if (values)
 			memcpy(t->values[p], values->w[p], n * sizeof(double));
@@ -154,6 +195,25 @@ static int take_params(struct nn_op_trial *t, const struct nn_op_values *values,
 			make_param(t, p);
 		if (pack(t, p, err) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+/* from NULL: noise of this seed; rows: as numbers of so many rows, 0: none are asked for. */
+static int fill(const struct nn_op_trial *t, void *array, size_t n, const double *from,
+		uint64_t seed, size_t rows, struct nn_error *err)
+{
+	void *host = t->queue ? nn_alloc(n, real_size(t), err) : array;
+
+	if (!host)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		nn_op_trial_put(t, host, i, from ? from[i] : noise(&seed));
+	if (rows)
+		nn_op_rows_fill(t, host, n, rows);
+	if (t->queue) {
+		nn_queue_write(t->queue, array, host, n * real_size(t));
+		nn_free(host);
 	}
 	return 0;
 }
@@ -168,22 +228,19 @@ static int take_set(struct nn_op_trial *t, int set, const struct nn_op_values *v
 	if (!(t->x[set] = nn_alloc((size_t)t->site.n_in, sizeof(void *), err)))
 		return -1;
 	for (int j = 0; j < t->site.n_in; j++) {
-		if (!(t->x[set][j] = nn_alloc(nn_op_trial_in(t, j), real_size(t), err)))
+		if (!(t->x[set][j] = take(t, nn_op_trial_in(t, j), err)) ||
+		    fill(t, t->x[set][j], nn_op_trial_in(t, j), values ? values->x[j] : NULL,
+			 seed + (uint64_t)j, numbers ? t->params[0].shape.dim[0] : 0, err) < 0)
 			return -1;
-		fill(t, t->x[set][j], nn_op_trial_in(t, j), values ? values->x[j] : NULL,
-		     seed + (uint64_t)j);
-		if (numbers)
-			nn_op_rows_fill(t, t->x[set][j], nn_op_trial_in(t, j),
-					t->params[0].shape.dim[0]);
 	}
 	if (!t->site.training)
 		return 0;
-	t->dy[set] = nn_alloc(n, real_size(t), err);
-	t->given[set] = nn_alloc(n, real_size(t), err);
-	if (!t->dy[set] || !t->given[set])
+	t->dy[set] = take(t, n, err);
+	t->given[set] = take(t, n, err);
+	if (!t->dy[set] || !t->given[set] ||
+	    fill(t, t->given[set], n, values ? values->dy : NULL, seed + 9, 0, err) < 0)
 		return -1;
-	fill(t, t->given[set], n, values ? values->dy : NULL, seed + 9);
-	memcpy(t->dy[set], t->given[set], n * real_size(t));
+	nn_queue_copy(t->queue, t->dy[set], t->given[set], n * real_size(t));
 	return 0;
 }
 
@@ -193,10 +250,11 @@ static int take_dx(struct nn_op_trial *t, const struct nn_op_values *values, str
 	for (int j = 0; j < t->site.n_in; j++) {
 		if (j == 0 && !t->site.want_dx)
 			continue;
-		if (!(t->dx[j] = nn_alloc(nn_op_trial_in(t, j), real_size(t), err)))
+		if (!(t->dx[j] = take(t, nn_op_trial_in(t, j), err)))
 			return -1;
-		if (values)
-			fill(t, t->dx[j], nn_op_trial_in(t, j), values->dx[j], 0);
+		if (values &&
+		    fill(t, t->dx[j], nn_op_trial_in(t, j), values->dx[j], 0, 0, err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -209,19 +267,19 @@ static int take_rest(struct nn_op_trial *t, const struct nn_op_values *values, s
 
 	t->bytes.saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
 	t->bytes.work = scratch(t);
-	t->y = nn_alloc(t->rows * t->out_size, real_size(t), err);
+	t->y = take(t, t->rows * t->out_size, err);
 	t->dx = nn_alloc(n_in, sizeof(void *), err);
 	t->dx_add = nn_alloc(n_in, sizeof(bool), err);
 	/* Without training there is nothing to keep, which kernels see from NULL. */
-	if (t->bytes.saved && !(t->call.saved = nn_alloc(t->bytes.saved, 1, err)))
+	if (t->bytes.saved && !(t->call.saved = nn_memory_new(t->queue, t->bytes.saved, err)))
 		return -1;
-	t->call.work = nn_alloc(t->bytes.work, 1, err);
+	t->call.work = nn_memory_new(t->queue, t->bytes.work, err);
 	if (!t->y || !t->dx || !t->dx_add || !t->call.work)
 		return -1;
 	if (t->site.training && take_dx(t, values, err) < 0)
 		return -1;
 	if (derived) {
-		if (!(memory = nn_alloc(derived, 1, err)))
+		if (!(memory = nn_memory_new(t->queue, derived, err)))
 			return -1;
 		k->derive(&t->site, (const void *const *)t->w, memory, t->call.pool);
 		t->call.derived = memory;
@@ -261,6 +319,7 @@ static int begin(struct nn_op_trial *t, const struct nn_op_site *site, const str
 	t->site = (struct nn_site){ .attrs = site->attrs,
 				    .in = site->in,
 				    .n_in = site->n_in,
+				    .queue = t->queue,
 				    .training = how->training,
 				    .want_dx = how->training && how->want_dx &&
 					       !(op->flags & NN_OP_NUMBERS_ROWS) };
@@ -281,19 +340,18 @@ int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_site *site,
 	struct nn_op_trial *t;
 	int status;
 
-	if (device->remote)
-		return nn_fail(err, NN_ENODEV,
-			       "device %s: ops are measured one by one in the memory of the host",
-			       device->name);
 	if (!(t = nn_alloc(1, sizeof *t, err)))
 		return -1;
 	*t = (struct nn_op_trial){ .device = device,
 				   .kernel = how->kernel ? how->kernel : device->kernels[site->op],
 				   .op = site->op,
 				   .rows = site->rows,
-				   .sets = how->values ? 1 : NN_OP_TRIAL_SETS };
+				   .sets = how->values ? 1 : NN_OP_TRIAL_SETS,
+				   .repeat = 1 };
 	t->call.pool = how->pool;
-	status = begin(t, site, how, err);
+	status = nn_queue_open(&t->queue, device, err);
+	if (status == 0)
+		status = begin(t, site, how, err);
 	if (status == 0)
 		status = take_params(t, how->values, err);
 	for (int set = 0; status == 0 && set < (int)t->sets; set++)
@@ -317,54 +375,72 @@ void nn_op_trial_free(struct nn_op_trial *t)
 	for (int j = 0; j < t->site.n_in; j++) {
 		for (int set = 0; set < (int)t->sets; set++)
 			if (t->x[set])
-				nn_free(t->x[set][j]);
+				nn_memory_free(t->queue, t->x[set][j]);
 		if (t->dx)
-			nn_free(t->dx[j]);
+			nn_memory_free(t->queue, t->dx[j]);
 	}
 	for (int set = 0; set < (int)t->sets; set++) {
 		nn_free(t->x[set]);
-		nn_free(t->dy[set]);
-		nn_free(t->given[set]);
+		nn_memory_free(t->queue, t->dy[set]);
+		nn_memory_free(t->queue, t->given[set]);
 	}
 	for (int p = 0; p < t->n_params; p++) {
 		nn_free(t->values[p]);
-		nn_free(t->w[p]);
+		nn_memory_free(t->queue, t->w[p]);
 		if (t->dw[p] != t->lists.entries)
-			nn_free(t->dw[p]);
+			nn_memory_free(t->queue, t->dw[p]);
 	}
 	nn_op_lists_free(t);
-	nn_free(t->y);
+	nn_memory_free(t->queue, t->y);
 	nn_free(t->dx);
 	nn_free(t->dx_add);
-	nn_free(t->call.saved);
-	nn_free(t->call.work);
-	nn_free((void *)t->call.derived);
+	nn_memory_free(t->queue, t->call.saved);
+	nn_memory_free(t->queue, t->call.work);
+	nn_memory_free(t->queue, (void *)t->call.derived);
+	nn_queue_close(t->queue);
 	nn_cut_free(t->cut);
 	nn_free(t);
 }
 
 /* ---- calls ---- */
 
+int nn_op_trial_failed(struct nn_op_trial *t, struct nn_error *err)
+{
+	return nn_queue_wait(t->queue, err);
+}
+
 void nn_op_trial_forward(void *arg)
 {
 	struct nn_op_trial *t = arg;
 
-	t->call.x = (const void *const *)t->x[t->calls % t->sets];
-	t->calls++;
-	t->kernel->forward(&t->call);
+	for (size_t i = 0; i < t->repeat; i++) {
+		t->call.x = (const void *const *)t->x[t->calls % t->sets];
+		t->calls++;
+		t->kernel->forward(&t->call);
+	}
+	nn_queue_wait(t->queue, NULL);
 }
 
-void nn_op_trial_backward(void *arg)
+static void backward(struct nn_op_trial *t)
 {
-	struct nn_op_trial *t = arg;
 	unsigned long set = t->calls % t->sets;
 
 	/* Making it anew at every call would be most of what is measured. */
 	if (t->wears && t->calls % WORN == set)
-		memcpy(t->dy[set], t->given[set], t->rows * t->out_size * real_size(t));
+		nn_queue_copy(t->queue, t->dy[set], t->given[set],
+			      t->rows * t->out_size * real_size(t));
 	t->call.dy = t->dy[set];
 	t->calls++;
 	t->kernel->backward(&t->call);
 	if (t->lists.entries)
 		nn_op_lists_sum(t);
+}
+
+void nn_op_trial_backward(void *arg)
+{
+	struct nn_op_trial *t = arg;
+
+	for (size_t i = 0; i < t->repeat; i++)
+		backward(t);
+	nn_queue_wait(t->queue, NULL);
 }

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "bench/op/reference.h"
 #include "bench/op/trial.h"
+#include "device/products.h"
 #include "step/cut.h"
 
 /*
@@ -45,6 +46,21 @@ static size_t in_size(const struct check *c, int j)
 	return nn_shape_count(&c->t->site.in[j]);
 }
 
+/* n values from element `at` on. */
+static int read_part(const struct nn_op_trial *t, const void *array, size_t at, size_t n,
+		     double *values, struct nn_error *err)
+{
+	const void *host = nn_op_trial_fetch(
+		t, (const char *)array + at * nn_dtype_size(t->device->dtype), n, err);
+
+	if (!host)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		values[i] = nn_op_trial_real(t, host, i);
+	nn_op_trial_drop(t, host);
+	return 0;
+}
+
 static int take_block(struct check *c, struct block *b, struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
@@ -57,10 +73,9 @@ static int take_block(struct check *c, struct block *b, struct nn_error *err)
 	for (int j = 0; j < t->site.n_in; j++) {
 		size_t n = b->rows * in_size(c, j), at = b->begin * in_size(c, j);
 
-		if (!(b->x[j] = nn_alloc(n, sizeof(double), err)))
+		if (!(b->x[j] = nn_alloc(n, sizeof(double), err)) ||
+		    read_part(t, t->x[0][j], at, n, b->x[j], err) < 0)
 			return -1;
-		for (size_t i = 0; i < n; i++)
-			b->x[j][i] = nn_op_trial_real(t, t->x[0][j], at + i);
 	}
 	return 0;
 }
@@ -119,10 +134,14 @@ static void run_block(const struct check *c, struct block *b)
 
 /* ---- forward ---- */
 
-static double forward_difference(struct check *c)
+static int forward_difference(struct check *c, double *found, struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
+	const void *y = nn_op_trial_fetch(t, t->y, t->rows * t->out_size, err);
 	double largest = 0, difference = 0;
+
+	if (!y)
+		return -1;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct block *b = &c->blocks[i];
@@ -130,33 +149,35 @@ static double forward_difference(struct check *c)
 
 		run_block(c, b);
 		for (size_t k = 0; k < n; k++) {
-			double d = fabs(nn_op_trial_real(t, t->y, at + k) - b->y[k]);
+			double d = fabs(nn_op_trial_real(t, y, at + k) - b->y[k]);
 
 			largest = fmax(largest, fabs(b->y[k]));
 			/* NaN where there should be a number is as far away as can be. */
 			difference = isnan(d) ? INFINITY : fmax(difference, d);
 		}
 	}
-	return largest > 0 ? difference / largest : difference;
+	nn_op_trial_drop(t, y);
+	*found = largest > 0 ? difference / largest : difference;
+	return 0;
 }
 
 /* ---- backward ---- */
 
-static void put_dy(struct check *c)
+static int put_dy(struct check *c, struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
-	size_t size = t->out_size;
+	size_t size = t->out_size, bytes = nn_dtype_size(t->device->dtype);
 
-	for (size_t i = 0; i < t->rows * size; i++)
-		nn_op_trial_put(t, t->dy[0], i, 0);
+	nn_queue_clear(t->queue, t->dy[0], t->rows * size * bytes);
 	for (size_t i = 0; i < c->n; i++) {
 		struct block *b = &c->blocks[i];
 
-		for (size_t k = 0; k < b->rows * size; k++) {
-			b->dy[k] = nn_op_trial_real(t, t->given[0], b->begin * size + k);
-			nn_op_trial_put(t, t->dy[0], b->begin * size + k, b->dy[k]);
-		}
+		if (read_part(t, t->given[0], b->begin * size, b->rows * size, b->dy, err) < 0 ||
+		    nn_op_trial_store(t, (char *)t->dy[0] + b->begin * size * bytes,
+				      b->rows * size, b->dy, err) < 0)
+			return -1;
 	}
+	return 0;
 }
 
 /* The sum over blocks [from, to) of dy * y, which gradients are derivatives of. */
@@ -233,25 +254,32 @@ static void draw(struct check *c, struct direction *d, size_t n, const void *arr
 	}
 }
 
-static double input_difference(struct check *c, int j, double allowed)
+static int input_difference(struct check *c, int j, double allowed, double *found,
+			    struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
+	const void *dx = nn_op_trial_fetch(t, t->dx[j], nn_op_trial_in(t, j), err);
 	double difference = 0;
 	size_t row = 0;
+
+	if (!dx)
+		return -1;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct block *b = &c->blocks[i];
 		struct direction d = { .values = b->x[j], .from = i, .to = i + 1 };
 
-		draw(c, &d, b->rows * in_size(c, j), t->dx[j], b->begin * in_size(c, j));
+		draw(c, &d, b->rows * in_size(c, j), dx, b->begin * in_size(c, j));
 		difference = fmax(difference, direction_difference(c, &d, allowed));
 		/* Where dy is 0 there is no gradient. */
 		for (; row < b->begin * in_size(c, j); row++)
-			if (nn_op_trial_real(t, t->dx[j], row) != 0)
-				return INFINITY;
+			if (nn_op_trial_real(t, dx, row) != 0)
+				difference = INFINITY;
 		row += b->rows * in_size(c, j);
 	}
-	return difference;
+	nn_op_trial_drop(t, dx);
+	*found = fmax(*found, difference);
+	return 0;
 }
 
 static int param_difference(struct check *c, int p, double allowed, double *difference,
@@ -264,10 +292,12 @@ static int param_difference(struct check *c, int p, double allowed, double *diff
 
 	if (!plain)
 		return -1;
-	if (t->params[p].role == NN_ROW_TABLE)
-		nn_op_lists_gradient(t, plain);
-	else
-		nn_op_trial_unpack(t, p, t->dw[p], plain);
+	if ((t->params[p].role == NN_ROW_TABLE
+		     ? nn_op_lists_gradient(t, plain, err)
+		     : nn_op_trial_unpack(t, p, t->dw[p], plain, err)) < 0) {
+		nn_free(plain);
+		return -1;
+	}
 	draw(c, &d, n, plain, 0);
 	nn_free(plain);
 	*difference = fmax(*difference, direction_difference(c, &d, allowed));
@@ -279,7 +309,8 @@ static int backward_difference(struct check *c, double allowed, double *differen
 {
 	struct nn_op_trial *t = c->t;
 
-	put_dy(c);
+	if (put_dy(c, err) < 0)
+		return -1;
 	t->calls = 0;
 	t->call.dy = t->dy[0];
 	t->kernel->backward(&t->call);
@@ -287,12 +318,13 @@ static int backward_difference(struct check *c, double allowed, double *differen
 		nn_op_lists_sum(t);
 	*difference = 0;
 	for (int j = 0; j < t->site.n_in; j++)
-		if (t->dx[j])
-			*difference = fmax(*difference, input_difference(c, j, allowed));
+		if (t->dx[j] && input_difference(c, j, allowed, difference, err) < 0)
+			return -1;
 	for (int p = 0; p < t->n_params; p++)
 		if (t->dw[p] && param_difference(c, p, allowed, difference, err) < 0)
 			return -1;
-	memcpy(t->dy[0], t->given[0], t->rows * t->out_size * nn_dtype_size(t->device->dtype));
+	nn_queue_copy(t->queue, t->dy[0], t->given[0],
+		      t->rows * t->out_size * nn_dtype_size(t->device->dtype));
 	return 0;
 }
 
@@ -301,11 +333,13 @@ static int backward_difference(struct check *c, double allowed, double *differen
 /*
  * A chain of K products of values around 0 has errors of about sqrt(K) / 3 roundings of its largest
  * partial sums, four times less of the largest result; ten times that is an error. Vector
- * functions are right to a few.
+ * functions are right to a few. Factors that are rounded are good to 2^-9 at least.
  */
 static double rounding(const struct nn_op_trial *t, bool backward)
 {
-	double one = t->device->dtype == NN_F64 ? 0x1p-53 : 0x1p-24,
+	double one = nn_products_rounded(nn_products_named(t->device->name)) ? 0x1p-12
+		     : t->device->dtype == NN_F64			     ? 0x1p-53
+									     : 0x1p-24,
 	       terms = nn_op_trial_flop(t, false) / (double)t->rows / 2;
 
 	terms = backward ? terms + (double)t->rows : terms / (double)t->out_size;
@@ -317,16 +351,19 @@ int nn_op_trial_check(struct nn_op_trial *t, bool backward, double *difference, 
 {
 	struct check c = { .t = t, .state = 1 };
 	int status = take_blocks(&c, err);
+	const size_t repeat = t->repeat;
 
 	*allowed = rounding(t, backward);
+	t->repeat = 1;
 	if (status == 0) {
 		t->calls = 0;
 		nn_op_trial_forward(t);
 		if (backward)
 			status = backward_difference(&c, *allowed, difference, err);
 		else
-			*difference = forward_difference(&c);
+			status = forward_difference(&c, difference, err);
 	}
+	t->repeat = repeat;
 	free_blocks(&c);
-	return status;
+	return status == 0 ? nn_op_trial_failed(t, err) : -1;
 }

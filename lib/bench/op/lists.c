@@ -22,25 +22,28 @@ struct nn_row_list *nn_op_list_new(const struct nn_op_trial *t, int p, struct nn
 		return NULL;
 	*list = (struct nn_row_list){ .width = width,
 				      .room = room,
-				      .n = nn_alloc(1, sizeof *list->n, err),
-				      .row = nn_alloc(room, sizeof *list->row, err),
-				      .leaf = nn_alloc(room, sizeof *list->leaf, err),
-				      .value = nn_alloc(room * width,
-							nn_dtype_size(t->device->dtype), err) };
+				      .n = nn_memory_new(t->queue, sizeof *list->n, err),
+				      .row = nn_memory_new(t->queue, room * sizeof *list->row, err),
+				      .leaf = nn_memory_new(t->queue, room * sizeof *list->leaf,
+							    err),
+				      .value = nn_memory_new(
+					      t->queue,
+					      room * width * nn_dtype_size(t->device->dtype),
+					      err) };
 	if (list->n && list->row && list->leaf && list->value)
 		return list;
-	nn_op_list_free(list);
+	nn_op_list_free(t, list);
 	return NULL;
 }
 
-void nn_op_list_free(struct nn_row_list *list)
+void nn_op_list_free(const struct nn_op_trial *t, struct nn_row_list *list)
 {
 	if (!list)
 		return;
-	nn_free(list->n);
-	nn_free(list->row);
-	nn_free(list->leaf);
-	nn_free(list->value);
+	nn_memory_free(t->queue, list->n);
+	nn_memory_free(t->queue, list->row);
+	nn_memory_free(t->queue, list->leaf);
+	nn_memory_free(t->queue, list->value);
 	nn_free(list);
 }
 
@@ -49,31 +52,40 @@ int nn_op_lists_new(struct nn_op_trial *t, int p, struct nn_error *err)
 	if (!(t->lists.entries = nn_op_list_new(t, p, err)) || !(t->lists.sums = nn_op_list_new(t, p, err)))
 		return -1;
 	t->dw[p] = t->lists.entries;
-	t->lists.work = nn_alloc(t->lists.entries->room + 1, NN_ROW_SUM_WORK, err);
+	t->lists.work = nn_memory_new(t->queue, (t->lists.entries->room + 1) * NN_ROW_SUM_WORK, err);
 	return t->lists.work ? 0 : -1;
 }
 
 void nn_op_lists_free(struct nn_op_trial *t)
 {
-	nn_op_list_free(t->lists.entries);
-	nn_op_list_free(t->lists.sums);
-	nn_free(t->lists.work);
+	nn_op_list_free(t, t->lists.entries);
+	nn_op_list_free(t, t->lists.sums);
+	nn_memory_free(t->queue, t->lists.work);
 }
 
 void nn_op_lists_sum(struct nn_op_trial *t)
 {
 	struct nn_row_sum sum = { t->lists.entries,   t->lists.sums,      0,   t->call.n_leaves,
-				  t->lists.work, t->call.pool, NULL };
+				  t->lists.work, t->call.pool, t->queue };
 
 	t->device->sum_rows(&sum);
-	*t->lists.entries->n = 0;
+	nn_queue_clear(t->queue, t->lists.entries->n, sizeof *t->lists.entries->n);
 }
 
-void nn_op_lists_gradient(const struct nn_op_trial *t, void *plain)
+int nn_op_lists_gradient(const struct nn_op_trial *t, void *plain, struct nn_error *err)
 {
-	size_t bytes = t->lists.sums->width * nn_dtype_size(t->device->dtype);
+	const struct nn_row_list *sums = t->lists.sums;
+	const size_t bytes = sums->width * nn_dtype_size(t->device->dtype);
+	size_t n;
+	uint32_t *row;
 
-	for (size_t j = 0; j < *t->lists.sums->n; j++)
-		memcpy((char *)plain + t->lists.sums->row[j] * bytes,
-		       (const char *)t->lists.sums->value + j * bytes, bytes);
+	nn_queue_read(t->queue, &n, sums->n, sizeof n);
+	if (!(row = nn_alloc(n, sizeof *row, err)))
+		return -1;
+	nn_queue_read(t->queue, row, sums->row, n * sizeof *row);
+	for (size_t j = 0; j < n; j++)
+		nn_queue_read(t->queue, (char *)plain + row[j] * bytes,
+			      (const char *)sums->value + j * bytes, bytes);
+	nn_free(row);
+	return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/real.h"
 #include "bench/op/site.h"
 #include "device/device.h"
+#include "device/queue.h"
 
 struct nn_cut;
 
@@ -40,9 +41,11 @@ struct nn_op_trial {
 	size_t packed[NN_MAX_PARAMS];  /* elements */
 	double *values[NN_MAX_PARAMS]; /* canonical */
 	struct nn_cut *cut;
+	struct nn_queue *queue; /* of a device with memory of its own; NULL: the memory is the host's */
+	size_t repeat; /* a call of forward or backward is so many of the kernel, and then waits */
 	/*
-	 * Arrays of the device's type. dy: what backward may overwrite, and what it is made anew
-	 * from.
+	 * Arrays of the device's type, in its memory. dy: what backward may overwrite, and what it
+	 * is made anew from.
 	 */
 	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx,
 		*w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
@@ -67,7 +70,12 @@ int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_site *site,
 		    const struct nn_op_how *how, struct nn_error *err);
 void nn_op_trial_free(struct nn_op_trial *trial);
 
-/* Calls of nn_measure_call; arg is the trial. Backward uses what the last forward kept. */
+/*
+ * Calls of nn_measure_call; arg is the trial. Backward uses what the last forward kept. On a device
+ * with memory of its own a call is `repeat` of the kernel, and the device done; what failed
+ * nn_op_trial_failed tells.
+ */
+int nn_op_trial_failed(struct nn_op_trial *trial, struct nn_error *err);
 void nn_op_trial_forward(void *trial);
 void nn_op_trial_backward(void *trial);
 
@@ -89,8 +97,19 @@ size_t nn_op_trial_span(const struct nn_op_trial *trial, bool backward);
 int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed,
 		      struct nn_error *err);
 
-/* A parameter or its gradient, packed as the kernel has it, in canonical order. */
-void nn_op_trial_unpack(const struct nn_op_trial *trial, int p, const void *packed, void *plain);
+/*
+ * A parameter or its gradient, packed as the kernel has it, in canonical order, which is host
+ * memory. Fails where memory is short.
+ */
+int nn_op_trial_unpack(const struct nn_op_trial *trial, int p, const void *packed, void *plain,
+		       struct nn_error *err);
+/* An array of n values on the host, as it is now: itself, or a copy to be freed by ..._drop. */
+const void *nn_op_trial_fetch(const struct nn_op_trial *trial, const void *array, size_t n,
+			      struct nn_error *err);
+void nn_op_trial_drop(const struct nn_op_trial *trial, const void *fetched);
+/* n numbers into such an array; NULL: zeros. */
+int nn_op_trial_store(const struct nn_op_trial *trial, void *array, size_t n, const double *values,
+		      struct nn_error *err);
 
 /*
  * lists.c: random numbers in [-1, 1) become numbers of rows; lists of a table's gradient, for
@@ -98,11 +117,11 @@ void nn_op_trial_unpack(const struct nn_op_trial *trial, int p, const void *pack
  */
 void nn_op_rows_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
 struct nn_row_list *nn_op_list_new(const struct nn_op_trial *trial, int p, struct nn_error *err);
-void nn_op_list_free(struct nn_row_list *list);
+void nn_op_list_free(const struct nn_op_trial *trial, struct nn_row_list *list);
 int nn_op_lists_new(struct nn_op_trial *trial, int p, struct nn_error *err);
 void nn_op_lists_free(struct nn_op_trial *trial);
 void nn_op_lists_sum(struct nn_op_trial *trial);
-void nn_op_lists_gradient(const struct nn_op_trial *trial, void *plain);
+int nn_op_lists_gradient(const struct nn_op_trial *trial, void *plain, struct nn_error *err);
 
 /* inside: elements of the device's type */
 static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)

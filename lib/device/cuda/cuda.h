@@ -54,5 +54,14 @@ void nn_cuda_count_leaves_f32(const struct nn_count_call *call, const size_t *le
 			      size_t step);
 void nn_cuda_count_leaves_f64(const struct nn_count_call *call, const size_t *leaf, size_t n,
 			      size_t step);
+double nn_cuda_fma_f32(struct nn_queue *queue, size_t rounds);
+double nn_cuda_fma_f64(struct nn_queue *queue, size_t rounds);
+/* Bytes are bytes: of f64 they are there, too, and do the same. */
+void nn_cuda_gather_f32(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
+			size_t bytes, size_t n);
+void nn_cuda_gather_f64(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
+			size_t bytes, size_t n);
+void nn_cuda_read_f32(struct nn_queue *queue, const void *memory, size_t bytes, size_t rounds);
+void nn_cuda_read_f64(struct nn_queue *queue, const void *memory, size_t bytes, size_t rounds);
 
 #endif

@@ -330,6 +330,28 @@ struct nn_hold_args {
 	struct nn_now *now;
 };
 
+/* ---- what is of no type ---- */
+
+/* What a thread moves at once where all is aligned to as much. */
+struct nn_wide {
+	uint32_t word[4];
+} __attribute__((aligned(16)));
+
+/* Lines of so many words, or wide ones, by number: n words in all. */
+struct nn_gather_args {
+	size_t n, line;
+	const uint32_t *rows;
+	const void *from;
+	void *to;
+};
+
+struct nn_peak_args {
+	size_t n, rounds, wide; /* wide: of `from` */
+	const struct nn_wide *from;
+	void *to; /* [n] */
+	real factor, term;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif

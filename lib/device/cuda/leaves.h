@@ -1,4 +1,4 @@
-/* What nn_remote has for all leaves at once, by the type of the device. */
+/* What nn_remote has that depends on the type of the device. */
 #ifndef NN_DEVICE_CUDA_LEAVES_H
 #define NN_DEVICE_CUDA_LEAVES_H
 
@@ -16,6 +16,12 @@ static inline void nn_cuda_count_leaves(const struct nn_device *device,
 {
 	(device->dtype == NN_F64 ? nn_cuda_count_leaves_f64
 				 : nn_cuda_count_leaves_f32)(call, leaf, n, step);
+}
+
+static inline double nn_cuda_fma(const struct nn_device *device, struct nn_queue *queue,
+				 size_t rounds)
+{
+	return (device->dtype == NN_F64 ? nn_cuda_fma_f64 : nn_cuda_fma_f32)(queue, rounds);
 }
 
 #endif

@@ -14,6 +14,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/product/panels.h \
+	lib/device/cuda/peak.c \
 	lib/device/cuda/plain.c \
 	lib/device/cuda/phase.h lib/device/cuda/product/taps.h \
 	lib/device/cuda/product/product.c \
@@ -29,6 +30,7 @@ NN_CUDA_SRC = \
 NN_CUDA_CU = \
 	lib/device/cuda/elements.cu \
 	lib/device/cuda/norm.cu \
+	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/product.cu \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/sequence.cu \

@@ -30,12 +30,14 @@ void NN_CUDA(use_library)(struct nn_device *device, enum nn_products products)
 							  [NN_PRODUCTS_TF32] = "cuda+tf32",
 							  [NN_PRODUCTS_BF16] = "cuda+bf16",
 							  [NN_PRODUCTS_F16] = "cuda+f16" };
-	static const struct nn_kernel *plain[NN_N_OPS];
+	static const struct nn_kernel *plain[NN_N_OPS], *library[NN_N_OPS];
 
 	memcpy(plain, kernels, sizeof plain);
-	plain[NN_OP_dense] = &NN_CUDA(op_dense_plain);
-	plain[NN_OP_recurrent] = &NN_CUDA(op_recurrent_plain);
+	plain[NN_OP_dense] = library[NN_OP_dense] = &NN_CUDA(op_dense_plain);
+	plain[NN_OP_recurrent] = library[NN_OP_recurrent] = &NN_CUDA(op_recurrent_plain);
 	device->kernels = plain;
+	device->library = "cublas";
+	device->library_kernels = library;
 	device->name = names[products];
 }
 

@@ -335,10 +335,13 @@ const struct nn_remote nn_cuda_remote = {
 	.clear = clear,
 	.after = queue_after,
 	.wait = queue_wait,
+	.gather = nn_cuda_gather_f32,
 	.record = record,
 	.recorded = recorded,
 	.replay = replay,
 	.forget = forget,
 	.sum_losses = nn_cuda_sum_losses,
 	.count_leaves = nn_cuda_count_leaves,
+	.fma = nn_cuda_fma,
+	.read = nn_cuda_read_f32,
 };

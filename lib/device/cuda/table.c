@@ -53,6 +53,23 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 const struct nn_kernel
 	NN_CUDA(op_embedding) = { .forward = forward, .backward = backward, .work = work };
 
+void NN_CUDA(gather)(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
+		     size_t bytes, size_t n)
+{
+	const bool wide = (bytes | (uintptr_t)to | (uintptr_t)from) % sizeof(struct nn_wide) == 0;
+	NN_ARGS(struct nn_gather_args, a);
+
+	a.line = bytes / (wide ? sizeof(struct nn_wide) : sizeof(uint32_t));
+	a.n = n * a.line;
+	a.rows = rows;
+	a.from = from;
+	a.to = to;
+	if (wide)
+		NN_ASK(queue, gather_wide, a);
+	else
+		NN_ASK(queue, gather, a);
+}
+
 void NN_CUDA(sum_rows)(const struct nn_row_sum *sum)
 {
 	size_t room = sum->entries->room;

@@ -44,6 +44,20 @@ NN_MAP(embedding_advance, struct nn_table_args)
 	(void)i;
 }
 
+/* ---- lines of any type by number ---- */
+
+NN_MAP(gather, struct nn_gather_args)
+{
+	size_t row = i / a->line, at = i % a->line;
+	((uint32_t *)a->to)[i] = ((const uint32_t *)a->from)[a->rows[row] * a->line + at];
+}
+
+NN_MAP(gather_wide, struct nn_gather_args)
+{
+	size_t row = i / a->line, at = i % a->line;
+	((struct nn_wide *)a->to)[i] = ((const struct nn_wide *)a->from)[a->rows[row] * a->line + at];
+}
+
 /* ---- sums by row ---- */
 
 #define NN_SORT_THREADS 256
