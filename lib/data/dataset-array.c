@@ -158,6 +158,24 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 				     err);
 }
 
+/* Values that stayed in the file are read for as long as it takes. */
+static int set_tensor_target(struct nn_dataset *ds, size_t i, const char *place,
+			     const struct nn_want *want, const struct nn_st *st,
+			     const struct nn_st_tensor *t, struct nn_error *err)
+{
+	struct nn_raw_target raw = { .array = { t->dtype, t->shape, .data = t->data } };
+	void *values = NULL;
+	uint64_t at;
+	int fd, status;
+
+	if (nn_st_later_place(st, t, &fd, &at) &&
+	    !(raw.array.data = values = nn_st_later_read(st, t, err)))
+		return -1;
+	status = set_target(ds, i, place, want, &raw, err);
+	nn_free(values);
+	return status;
+}
+
 int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
 			      const struct nn_want *want, bool alone, struct nn_error *err)
 {
@@ -167,19 +185,16 @@ int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, con
 		const char *name = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
 		const struct nn_st_tensor *t = nn_tensor_for(
 			st, file, name, "y", alone && ds->schema->n_targets == 1, err);
-		struct nn_raw_target raw = { 0 };
 
 		if (!t)
 			return -1;
 		snprintf(place, sizeof place, "%.90s: tensor %s", file,
 			 nn_quote(quoted, t->name, strlen(t->name)));
-		raw.array =
-			(struct nn_array){ .dtype = t->dtype, .shape = t->shape, .data = t->data };
 		if (t->shape.rank == 0)
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: found a single value without dimensions, expected rows",
 				       place);
-		if (set_target(ds, i, place, want, &raw, err) < 0)
+		if (set_tensor_target(ds, i, place, want, st, t, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -214,7 +229,10 @@ int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const s
 static int read_named(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_st **st, struct nn_error *err)
 {
-	struct nn_st_part part = { .most = ds->files.sample };
+	int64_t left = nn_input_left(input);
+	struct nn_st_part part = { .most = ds->files.sample,
+				   .later = reading->inputs && ds->files.memory && left >= 0 &&
+					    (uint64_t)left > ds->files.memory };
 
 	if (reading->format->tensors(st, input, &part, err) < 0)
 		return -1;
@@ -230,6 +248,8 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 	bool targets = reading->targets;
 	const char *file = nn_input_name(input);
 	char place[300], quoted[NN_QUOTED];
+	uint64_t at;
+	int fd;
 
 	if (read_named(ds, input, reading, &ds->st, err) < 0)
 		return -1;
@@ -242,11 +262,15 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 			return -1;
 		snprintf(place, sizeof place, "%.90s: tensor %s", file,
 			 nn_quote(quoted, t->name, strlen(t->name)));
-		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
-				       nan_allowed(ds, i), err) < 0 ||
+		if ((nn_st_later_place(ds->st, t, &fd, &at)
+			     ? nn_dataset_leave_tensor(ds, place, t, fd, at, nan_allowed(ds, i), err)
+			     : nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
+						  nan_allowed(ds, i), err)) < 0 ||
 		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
+	if (ds->files.in_file)
+		nn_dataset_stream_file(ds);
 	return targets ? nn_dataset_tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 

@@ -414,5 +414,8 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 	struct nn_dataset *ds = new_known(known, err);
 	struct nn_reading reading = { format, NULL, true, targets };
 
+	/* rows are taken once and in order: large arrays may as well stay where they are */
+	if (ds && format->tensors && ds->schema->n_inputs == 1 && nn_schema_lengths(ds->schema) == 1)
+		ds->files.memory = 1;
 	return ds ? give(dataset, ds, read_rows(ds, input, &reading, err)) : -1;
 }

@@ -194,6 +194,11 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 			   const struct nn_npy_header *header, bool pictures, bool nan_allowed,
 			   struct nn_error *err);
 
+/* The same of a tensor whose values were not read: fd (borrowed) has them from `at` on. */
+int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
+			    const struct nn_st_tensor *tensor, int fd, uint64_t at, bool nan_allowed,
+			    struct nn_error *err);
+
 /* measure.c: the sums of columns of an input over rows[n], and how many values are there. */
 int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
 			   double *sums, double *present, struct nn_error *err);

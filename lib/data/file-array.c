@@ -3,6 +3,7 @@
  * that can be read at any place, else (compressed, from a pipe) in a file without a name in TMPDIR. So
  * do those whose columns follow each other, row after row. All values go by once, to be checked.
  */
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/descriptor.h"
@@ -193,8 +194,43 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	rows->from = h->dtype;
 	rows->to = how.real;
 	rows->swap = h->swap && !kept; /* what is kept has this machine's order */
-	if (passing_init(&p, &how, kept ? fd : -1, err) == 0)
+	if (!kept && (turned || how.real == NN_U8))
+		status = nn_input_pass(input, h->bytes, err);
+	else if (passing_init(&p, &how, kept ? fd : -1, err) == 0)
 		status = pass(&p, input, h, !turned, err);
 	passing_fini(&p);
 	return status == 0 && turned ? turn(ds, &how, &h->shape, err) : status;
+}
+
+int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
+			    const struct nn_st_tensor *t, int fd, uint64_t at, bool nan_allowed,
+			    struct nn_error *err)
+{
+	struct nn_samples how = { t->dtype, nn_sample_type(t->dtype, ds->dtype), place, 0,
+				  nn_row_size(&t->shape), nan_allowed };
+	size_t n = nn_shape_count(&t->shape), size = nn_dtype_size(t->dtype);
+	struct nn_file_rows *rows;
+	struct passing p = { 0 };
+	int status;
+
+	ds->inputs[0].array = (struct nn_array){ .dtype = how.real,
+						 .shape = t->shape,
+						 .picture = nn_is_picture(t->dtype, &t->shape, false) };
+	if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
+	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, place, err)))
+		return -1;
+	rows->at = at;
+	rows->values = how.per_row;
+	rows->from = t->dtype;
+	rows->to = how.real;
+	status = passing_init(&p, &how, -1, err);
+	for (size_t done = 0, some; status == 0 && how.real != NN_U8 && done < n; done += some) {
+		some = n - done < CHUNK ? n - done : CHUNK;
+		status = nn_file_rows_bytes(rows, at + done * size, p.values, some * size, err);
+		if (status == 0)
+			status = check(&p, p.values, done, some, err);
+	}
+	passing_fini(&p);
+	return status;
 }

@@ -334,6 +334,38 @@ int nn_input_skip(struct nn_input *in, size_t n, struct nn_error *err)
 	return 0;
 }
 
+/* Of what a digest covers, both ends, the bytes are read; between them they only count. */
+int nn_input_pass(struct nn_input *in, size_t n, struct nn_error *err)
+{
+	uint64_t edge = NN_WATCH_EDGE;
+	size_t held, got, middle;
+
+	while (n > 0) {
+		held = in->have < n ? in->have : n;
+		nn_input_take(in, held);
+		if ((n -= held) == 0)
+			break;
+		middle = (uint64_t)in->source.left > edge ? (size_t)((uint64_t)in->source.left - edge)
+							  : 0;
+		middle = middle < n ? middle : n;
+		if (!in->source.watch)
+			return nn_input_skip(in, n, err);
+		if (in->source.stamp.size - (uint64_t)in->source.left >= edge && middle > 0) {
+			if (nn_input_skip(in, middle, err) < 0)
+				return -1;
+			nn_watch_add(in->source.watch, NULL, middle, true);
+			n -= middle;
+			continue;
+		}
+		if (fill(in, &got, err) < 0)
+			return -1;
+		if (got == 0)
+			return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more bytes were expected",
+				       in->source.name, n);
+	}
+	return 0;
+}
+
 int nn_input_end(struct nn_input *in, const char *what, struct nn_error *err)
 {
 	const unsigned char *bytes;

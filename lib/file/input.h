@@ -84,6 +84,8 @@ int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, siz
 		  const char *what, struct nn_error *err);
 /* Leave out n bytes of a regular file that is not compressed (nn_input_left). */
 int nn_input_skip(struct nn_input *input, size_t n, struct nn_error *err);
+/* The same, but nn_input_digest has seen them. */
+int nn_input_pass(struct nn_input *input, size_t n, struct nn_error *err);
 /*
  * A descriptor of a regular file that is not compressed, for pread, which is the caller's to close;
  * *at: where in it what comes next lies. -1: it is none.

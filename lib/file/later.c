@@ -56,6 +56,18 @@ void nn_st_later_close(struct nn_st *st)
 	nn_free(later);
 }
 
+bool nn_st_later_place(const struct nn_st *st, const struct nn_st_tensor *tensor, int *fd,
+		       uint64_t *at)
+{
+	size_t i = (size_t)(tensor - st->tensors);
+
+	if (!st->later || st->later->at[i] == HERE)
+		return false;
+	*fd = st->later->fd;
+	*at = st->later->at[i];
+	return true;
+}
+
 static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, size_t n,
 		   struct nn_error *err)
 {
@@ -64,6 +76,19 @@ static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, si
 	return errno ? nn_fail_errno(err, NN_EFAIL, "%s: cannot read", later->name)
 		     : nn_fail(err, NN_EFORMAT, "%s: ends early, it was cut while it was read",
 			       later->name);
+}
+
+void *nn_st_later_read(const struct nn_st *st, const struct nn_st_tensor *tensor,
+		       struct nn_error *err)
+{
+	size_t i = (size_t)(tensor - st->tensors), n = nn_shape_count(&tensor->shape),
+	       size = nn_dtype_size(tensor->dtype);
+	char *values = nn_alloc(n, size, err);
+
+	if (values && read_at(st->later, st->later->at[i], values, n * size, err) == 0)
+		return values;
+	nn_free(values);
+	return NULL;
 }
 
 /* Values of another type come through a small buffer. */

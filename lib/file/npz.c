@@ -1,12 +1,16 @@
 /*
  * Reading .npz: the file as a whole, since its directory stands at the end, then member after
- * member.
+ * member; or member after member where it lies, and large arrays stay there (part->later).
  */
 #include "config.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crc32.h"
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "base/text.h"
@@ -108,28 +112,39 @@ static int read_array(const unsigned char *bytes, size_t n, const char *place,
 	return status;
 }
 
-static int read_member(const struct nn_zip_member *m, const char *file, char **name,
-		       struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
+#define SUFFIX ".npy"
+
+static int check_name(const struct nn_zip_member *m, const char *file, struct nn_error *err)
 {
-	const char *suffix = ".npy";
-	size_t n = m->name_length, s = strlen(suffix);
-	struct nn_block unpacked = { 0 };
-	const unsigned char *bytes;
-	char quoted[NN_QUOTED], place[300];
-	int status;
+	size_t n = m->name_length, s = strlen(SUFFIX);
+	char quoted[NN_QUOTED];
 
 	nn_quote(quoted, m->name, n);
-	if (n <= s || memcmp(m->name + n - s, suffix, s) != 0)
+	if (n <= s || memcmp(m->name + n - s, SUFFIX, s) != 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: member '%s' is not an .npy array: the file is not an .npz",
 			       file, quoted);
 	if (memchr(m->name, 0, n) || nn_utf8_prefix(m->name, n) < n)
 		return nn_fail(err, NN_EFORMAT, "%s: the name of member '%s' is not UTF-8", file,
 			       quoted);
-	*name = nn_strndup(m->name, n - s, err);
+	return 0;
+}
+
+static int read_member(const struct nn_zip_member *m, const char *file, char **name,
+		       struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
+{
+	struct nn_block unpacked = { 0 };
+	const unsigned char *bytes;
+	char quoted[NN_QUOTED], place[300];
+	int status;
+
+	if (check_name(m, file, err) < 0)
+		return -1;
+	*name = nn_strndup(m->name, m->name_length - strlen(SUFFIX), err);
 	if (!*name)
 		return -1;
 	tensor->name = *name;
+	nn_quote(quoted, m->name, m->name_length);
 	snprintf(place, sizeof place, "%.100s: %s", file, quoted);
 	status = unpack(m, place, &unpacked, &bytes, err);
 	if (status == 0)
@@ -138,12 +153,19 @@ static int read_member(const struct nn_zip_member *m, const char *file, char **n
 	return status;
 }
 
+static int sort_members(struct nn_st *st, const char *file, struct nn_error *err)
+{
+	const char *twice = nn_st_sort(st->tensors, st->n_tensors);
+	char quoted[NN_QUOTED];
+
+	return twice ? nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file,
+			       nn_quote(quoted, twice, strlen(twice)))
+		     : 0;
+}
+
 static int read_members(struct nn_st *st, const struct nn_zip_member *members, size_t n,
 			const char *file, struct nn_error *err)
 {
-	char quoted[NN_QUOTED];
-	const char *twice;
-
 	if (nn_st_reserve(st, n, err) < 0)
 		return -1;
 	while (st->n_tensors < n) {
@@ -154,10 +176,7 @@ static int read_members(struct nn_st *st, const struct nn_zip_member *members, s
 				err) < 0)
 			return -1;
 	}
-	twice = nn_st_sort(st->tensors, n);
-	return twice ? nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file,
-			       nn_quote(quoted, twice, strlen(twice)))
-		     : 0;
+	return sort_members(st, file, err);
 }
 
 /* st borrows from the file's bytes, which become its own. */
@@ -199,6 +218,154 @@ static int check_stored(const struct nn_zip_member *members, size_t n, const cha
 				       nn_quote(quoted, members[i].name, members[i].name_length));
 	return 0;
 }
+
+/* ---- members that stay in the file ---- */
+
+struct waiting {
+	struct nn_st *st;
+	int fd; /* of st */
+	const char *file;
+	uint64_t *at; /* [n] in the order of the directory; 0: it was read */
+};
+
+static int cannot_read(const char *place, struct nn_error *err)
+{
+	return errno ? nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place)
+		     : nn_fail(err, NN_EFORMAT, "%s: was cut while it was read", place);
+}
+
+/* In pieces: what is large stays where it is. */
+static int check_crc(const struct waiting *w, const struct nn_zip_member *m, const char *place,
+		     struct nn_error *err)
+{
+	unsigned char part[16384];
+	uint32_t crc = 0;
+
+	for (size_t done = 0, n; done < m->size; done += n) {
+		n = m->size - done < sizeof part ? m->size - done : sizeof part;
+		if (!nn_read_at(w->fd, part, n, m->at + done))
+			return cannot_read(place, err);
+		crc = nn_crc32(crc, part, n);
+	}
+	return crc == m->crc ? 0
+			     : nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
+}
+
+/* The type and shape of a large array that lies as it is given. 1; 0: it has to be read. */
+static int leave_member(const struct waiting *w, const struct nn_zip_member *m, const char *place,
+			struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
+{
+	unsigned char begin[NN_NPY_MOST_HEADER];
+	struct nn_npy_header header;
+	struct nn_input *input;
+	size_t left;
+	int status;
+
+	if (m->method != 0 || m->size < NN_ST_LATER ||
+	    !nn_read_at(w->fd, begin, sizeof begin, m->at))
+		return 0;
+	if (nn_input_open_memory(&input, place, err) < 0)
+		return -1;
+	nn_input_give(input, begin, sizeof begin);
+	status = nn_npy_header_only(input, &header, err);
+	nn_input_held(input, &left);
+	nn_input_close(input);
+	if (status != 1 || header.swap || (header.fortran && header.shape.rank > 1) ||
+	    header.bytes != m->size - (sizeof begin - left))
+		return 0; /* which says what is wrong, where something is */
+	tensor->dtype = header.dtype;
+	tensor->shape = header.shape;
+	*at = m->at + (sizeof begin - left);
+	return check_crc(w, m, place, err) < 0 ? -1 : 1;
+}
+
+static int read_place(struct waiting *w, struct nn_zip_member *m, size_t i, struct nn_error *err)
+{
+	struct nn_st_tensor *tensor = &w->st->tensors[i];
+	char quoted[NN_QUOTED], place[300];
+	struct nn_block packed = { 0 };
+	int status;
+
+	nn_quote(quoted, m->name, m->name_length);
+	snprintf(place, sizeof place, "%.100s: %s", w->file, quoted);
+	if (check_name(m, w->file, err) < 0)
+		return -1;
+	if ((status = leave_member(w, m, place, tensor, &w->at[i], err)) < 0)
+		return -1;
+	if (status == 1) {
+		w->st->names[i] = nn_strndup(m->name, m->name_length - strlen(SUFFIX), err);
+		return (tensor->name = w->st->names[i]) ? 0 : -1;
+	}
+	if (nn_block_reserve(&packed, m->packed + 1, err) < 0)
+		return nn_fail_at(err, "%s", place);
+	m->data = packed.data;
+	status = nn_read_at(w->fd, packed.data, m->packed, m->at)
+			 ? read_member(m, w->file, &w->st->names[i], tensor, &w->st->arrays[i], err)
+			 : cannot_read(place, err);
+	nn_block_free(&packed);
+	return status;
+}
+
+/* Members are in order now: where each waits is found by its name's address. */
+static void set_places(const struct waiting *w)
+{
+	for (size_t k = 0; k < w->st->n_tensors; k++)
+		for (size_t i = 0; w->at[k] && i < w->st->n_tensors; i++)
+			if (w->st->tensors[i].name == w->st->names[k])
+				nn_st_later_set(w->st, i, w->at[k]);
+}
+
+static int read_places(struct waiting *w, struct nn_zip_member *members, size_t n,
+		       struct nn_error *err)
+{
+	if (nn_st_reserve(w->st, n, err) < 0)
+		return -1;
+	w->st->n_tensors = n;
+	if (!(w->at = nn_alloc(n, sizeof *w->at, err)) ||
+	    nn_st_later_open(w->st, fcntl(w->fd, F_DUPFD_CLOEXEC, 3), w->file, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (read_place(w, &members[i], i, err) < 0)
+			return -1;
+	if (sort_members(w->st, w->file, err) < 0)
+		return -1;
+	set_places(w);
+	return 0;
+}
+
+/* 1: *result has all, of which large arrays wait in the file; 0: it has to be read as a whole. */
+static int read_later(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+{
+	struct waiting w = { .file = nn_input_name(input) };
+	struct nn_zip_member *members = NULL;
+	struct nn_block directory = { 0 };
+	int64_t left = nn_input_left(input);
+	uint64_t at = 0;
+	size_t n = 0;
+	int status;
+
+	if ((w.fd = nn_input_reopen(input, &at)) < 0)
+		return 0;
+	status = at > 0 ? 0
+			: nn_zip_list_file(w.fd, (uint64_t)left, &directory, &members, &n, err);
+	if (status < 0)
+		nn_fail_at(err, "%s", w.file);
+	if (status == 1 && (!(w.st = nn_alloc(1, sizeof *w.st, err)) ||
+			    read_places(&w, members, n, err) < 0 ||
+			    nn_input_pass(input, (size_t)left, err) < 0))
+		status = -1;
+	if (status == 1)
+		*result = w.st;
+	else
+		nn_st_free(w.st);
+	close(w.fd);
+	nn_free(w.at);
+	nn_free(members);
+	nn_block_free(&directory);
+	return status;
+}
+
+/* ---- a file ---- */
 
 static int read_zip(struct nn_st **result, struct nn_input *input, bool weights,
 		    struct nn_error *err)
@@ -244,6 +411,10 @@ int nn_zip_read_weights(struct nn_st **st, struct nn_input *input, struct nn_err
 int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
 		     struct nn_error *err)
 {
+	int status = part->later && !part->most ? read_later(st, input, err) : 0;
+
+	if (status != 0)
+		return status < 0 ? -1 : 0;
 	if (nn_npz_read(st, input, err) < 0)
 		return -1;
 	nn_st_part(*st, part);

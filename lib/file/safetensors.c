@@ -317,7 +317,7 @@ static int read_small(struct nn_st *st, struct nn_input *input, struct nn_error 
 		if (n >= NN_ST_LATER) {
 			nn_st_later_set(st, s->tensor, begin + s->begin);
 			s->begin = s->end = ELSEWHERE;
-			if (nn_input_skip(input, n, err) < 0)
+			if (nn_input_pass(input, n, err) < 0)
 				return -1;
 			continue;
 		}

@@ -66,7 +66,7 @@ struct nn_st_part {
 	void *arg;
 	/*
 	 * Large values of a regular file stay there, until nn_st_some. Not with most or choose, nor
-	 * where there are int8 tensors.
+	 * where there are int8 tensors. A digest of the input has seen them all the same.
 	 */
 	bool later;
 	size_t rows, total; /* out: rows of a tensor at most, and of the longest in all */
@@ -117,6 +117,14 @@ int nn_st_some(const struct nn_st *st, const struct nn_st_tensor *tensor, enum n
 int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error *err);
 void nn_st_later_set(struct nn_st *st, size_t i, uint64_t at);
 void nn_st_later_close(struct nn_st *st);
+/*
+ * A tensor whose values were not read: where they begin in its file, *fd is borrowed from st; false:
+ * they were read. And its values, read now: memory that nn_free takes.
+ */
+bool nn_st_later_place(const struct nn_st *st, const struct nn_st_tensor *tensor, int *fd,
+		       uint64_t *at);
+void *nn_st_later_read(const struct nn_st *st, const struct nn_st_tensor *tensor,
+		       struct nn_error *err);
 /* Values of fewer bytes are read at once. */
 #define NN_ST_LATER ((size_t)256 << 10)
 

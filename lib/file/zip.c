@@ -1,14 +1,15 @@
 /*
- * The directory of a zip file in memory (PKWARE's APPNOTE): nothing in it is believed before it was
- * compared with the file.
+ * The directory of a zip file (PKWARE's APPNOTE): nothing in it is believed before it was compared
+ * with the file.
  *
- * A zip archive is read from memory, since its directory is at the end and numpy writes zip64
- * lengths. Only deflated members need the module nn-archive (inflate, checked against length and
+ * A zip archive is read from memory or at its places, since its directory is at the end and numpy
+ * writes zip64 lengths. Only deflated members need the module nn-archive (inflate, checked against length and
  * CRC of the directory). A member's name may contain slashes: it is a name, never a path.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/zip.h"
@@ -18,6 +19,18 @@
 #define END 22
 #define LOCATOR 20
 #define END_64 56
+
+/* The end of a zip file, or all of it: bytes of places [from, n); others are read. */
+struct view {
+	const unsigned char *bytes;
+	uint64_t from, n;
+	int fd; /* -1: from is 0 */
+};
+
+static const unsigned char *at(const struct view *v, uint64_t place)
+{
+	return v->bytes + (place - v->from);
+}
 
 static uint64_t number(const unsigned char *b, int n)
 {
@@ -39,39 +52,37 @@ struct directory {
 };
 
 /* Behind the record at the end may be a comment. */
-static const unsigned char *find_end(const unsigned char *bytes, size_t n)
+static const unsigned char *find_end(const struct view *v, uint64_t *end)
 {
-	for (size_t comment = 0; comment <= 65535 && comment + END <= n; comment++) {
-		const unsigned char *b = bytes + n - END - comment;
+	for (size_t comment = 0; comment <= 65535 && comment + END <= v->n - v->from; comment++) {
+		const unsigned char *b = at(v, v->n - END - comment);
 
+		*end = v->n - END - comment;
 		if (is(b, "PK\5\6") && number(b + 20, 2) == comment)
 			return b;
 	}
 	return NULL;
 }
 
-static int find_directory(const unsigned char *bytes, size_t n, struct directory *d,
-			  struct nn_error *err)
+static int find_directory(const struct view *v, struct directory *d, struct nn_error *err)
 {
-	const unsigned char *b = find_end(bytes, n);
-	size_t end;
-	uint64_t disks;
+	uint64_t disks, end;
+	const unsigned char *b = find_end(v, &end);
 
 	if (!b)
 		return nn_fail(err, NN_EFORMAT,
 			       "the zip data end early: their directory is missing");
-	end = (size_t)(b - bytes);
 	disks = number(b + 4, 2) | number(b + 6, 2);
 	*d = (struct directory){ number(b + 16, 4), number(b + 12, 4), number(b + 10, 2) };
-	if (end >= LOCATOR && is(b - LOCATOR, "PK\6\7")) {
-		uint64_t at = number(b - LOCATOR + 8, 8);
+	if (end - v->from >= LOCATOR && is(b - LOCATOR, "PK\6\7")) {
+		uint64_t far = number(b - LOCATOR + 8, 8);
 
-		if (end < LOCATOR + END_64 || at > end - LOCATOR - END_64 ||
-		    !is(bytes + at, "PK\6\6"))
+		if (end < LOCATOR + END_64 || far > end - LOCATOR - END_64 || far < v->from ||
+		    !is(at(v, far), "PK\6\6"))
 			return nn_fail(err, NN_EFORMAT,
 				       "the zip directory's zip64 record is missing");
-		b = bytes + at;
-		end = (size_t)at;
+		b = at(v, far);
+		end = far;
 		disks = number(b + 16, 4) | number(b + 20, 4);
 		*d = (struct directory){ number(b + 48, 8), number(b + 40, 8), number(b + 32, 8) };
 	}
@@ -116,45 +127,68 @@ static bool take_zip64(const unsigned char *extra, size_t n, uint64_t *const val
 	return !wanted;
 }
 
+/* Bytes before the directory. */
+static bool get(const struct view *v, uint64_t place, void *bytes, size_t n)
+{
+	if (place < v->from)
+		return nn_read_at(v->fd, bytes, n, place);
+	memcpy(bytes, at(v, place), n);
+	return true;
+}
+
+static bool has_name(const struct view *v, uint64_t place, const struct nn_zip_member *m)
+{
+	char part[256];
+
+	for (size_t done = 0, n; done < m->name_length; done += n) {
+		n = m->name_length - done < sizeof part ? m->name_length - done : sizeof part;
+		if (!get(v, place + done, part, n) || memcmp(part, m->name + done, n) != 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * The record before a member's data repeats its name; *used counts what members take of the file.
  */
-static int find_data(const unsigned char *bytes, uint64_t end, uint64_t at, struct nn_zip_member *m,
+static int find_data(const struct view *v, uint64_t end, uint64_t place, struct nn_zip_member *m,
 		     uint64_t *used, struct nn_error *err)
 {
+	unsigned char local[LOCAL];
 	char quoted[NN_QUOTED];
 	uint64_t head;
 
 	nn_quote(quoted, m->name, m->name_length);
-	if (end < LOCAL || at > end - LOCAL || !is(bytes + at, "PK\3\4"))
+	if (end < LOCAL || place > end - LOCAL || !get(v, place, local, LOCAL) ||
+	    !is(local, "PK\3\4"))
 		return nn_fail(err, NN_EFORMAT,
 			       "member '%s' does not lie where the zip directory says", quoted);
-	head = LOCAL + number(bytes + at + 26, 2) + number(bytes + at + 28, 2);
-	if (head > end - at || m->packed > end - at - head)
+	head = LOCAL + number(local + 26, 2) + number(local + 28, 2);
+	if (head > end - place || m->packed > end - place - head)
 		return nn_fail(err, NN_EFORMAT, "member '%s' of %zu bytes ends early", quoted,
 			       m->packed);
-	if (number(bytes + at + 26, 2) != m->name_length ||
-	    memcmp(bytes + at + LOCAL, m->name, m->name_length) != 0)
+	if (number(local + 26, 2) != m->name_length || !has_name(v, place + LOCAL, m))
 		return nn_fail(err, NN_EFORMAT, "member '%s' has another name before its data",
 			       quoted);
-	m->data = bytes + at + head;
+	m->at = place + head;
+	m->data = v->fd < 0 ? at(v, m->at) : NULL;
 	*used += head + m->packed;
 	return *used > end ? nn_fail(err, NN_EFORMAT, "member '%s' overlaps another one", quoted)
 			   : 0;
 }
 
-/* The member whose record is at *at, which moves on. `end`: where the directory begins. */
-static int take_member(const unsigned char *bytes, uint64_t end, uint64_t *at, uint64_t stop,
+/* The member whose record is at *from, which moves on. `end`: where the directory begins. */
+static int take_member(const struct view *v, uint64_t end, uint64_t *from, uint64_t stop,
 		       struct nn_zip_member *m, uint64_t *used, struct nn_error *err)
 {
-	const unsigned char *b = bytes + *at;
+	const unsigned char *b = at(v, *from);
 	uint64_t size, packed, place, rest;
 	char quoted[NN_QUOTED];
 
-	if (stop - *at < CENTRAL || !is(b, "PK\1\2"))
+	if (stop - *from < CENTRAL || !is(b, "PK\1\2"))
 		return nn_fail(err, NN_EFORMAT, "the zip directory is damaged");
 	rest = number(b + 28, 2) + number(b + 30, 2) + number(b + 32, 2);
-	if (rest > stop - *at - CENTRAL)
+	if (rest > stop - *from - CENTRAL)
 		return nn_fail(err, NN_EFORMAT, "the zip directory is damaged");
 	*m = (struct nn_zip_member){ .name = (const char *)b + CENTRAL,
 				     .name_length = (size_t)number(b + 28, 2),
@@ -180,33 +214,67 @@ static int take_member(const unsigned char *bytes, uint64_t end, uint64_t *at, u
 			       quoted, packed, size);
 	m->packed = (size_t)packed;
 	m->size = (size_t)size;
-	*at += CENTRAL + rest;
-	return find_data(bytes, end, place, m, used, err);
+	*from += CENTRAL + rest;
+	return find_data(v, end, place, m, used, err);
+}
+
+static int list_members(const struct view *v, const struct directory *d,
+			struct nn_zip_member **members, size_t *n_members, struct nn_error *err)
+{
+	struct nn_zip_member *list = nn_alloc((size_t)d->n, sizeof *list, err);
+	uint64_t from = d->at, used = 0;
+
+	if (!list)
+		return -1;
+	for (size_t i = 0; i < d->n; i++)
+		if (take_member(v, d->at, &from, d->at + d->size, &list[i], &used, err) < 0) {
+			nn_free(list);
+			return -1;
+		}
+	if (from != d->at + d->size) {
+		nn_free(list);
+		return nn_fail(err, NN_EFORMAT, "other bytes follow the zip directory");
+	}
+	*members = list;
+	*n_members = (size_t)d->n;
+	return 0;
 }
 
 int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members,
 		size_t *n_members, struct nn_error *err)
 {
-	struct nn_zip_member *list;
+	const struct view v = { bytes, 0, n, -1 };
 	struct directory d = { 0 };
-	uint64_t at, used = 0;
 
-	if (find_directory(bytes, n, &d, err) < 0)
+	return find_directory(&v, &d, err) < 0 ? -1
+					       : list_members(&v, &d, members, n_members, err);
+}
+
+/* Bytes from place `from` on to the end. */
+static int load_end(struct view *v, uint64_t from, struct nn_block *block, struct nn_error *err)
+{
+	if (nn_block_reserve(block, v->n - from + 1, err) < 0)
 		return -1;
-	list = nn_alloc((size_t)d.n, sizeof *list, err);
-	if (!list)
-		return -1;
-	at = d.at;
-	for (size_t i = 0; i < d.n; i++)
-		if (take_member(bytes, d.at, &at, d.at + d.size, &list[i], &used, err) < 0) {
-			nn_free(list);
-			return -1;
-		}
-	if (at != d.at + d.size) {
-		nn_free(list);
-		return nn_fail(err, NN_EFORMAT, "other bytes follow the zip directory");
-	}
-	*members = list;
-	*n_members = (size_t)d.n;
+	if (!nn_read_at(v->fd, block->data, v->n - from, from))
+		return nn_fail(err, NN_EFAIL, "cannot read the zip directory");
+	v->bytes = block->data;
+	v->from = from;
 	return 0;
+}
+
+int nn_zip_list_file(int fd, uint64_t n, struct nn_block *block, struct nn_zip_member **members,
+		     size_t *n_members, struct nn_error *err)
+{
+	const uint64_t tail = 65535 + END + LOCATOR + END_64;
+	struct view v = { .n = n, .fd = fd };
+	struct directory d = { 0 };
+
+	if (load_end(&v, n > tail ? n - tail : 0, block, err) < 0 ||
+	    find_directory(&v, &d, err) < 0)
+		return -1;
+	if (n - d.at > NN_ZIP_MOST_DIRECTORY)
+		return 0;
+	if (d.at < v.from && load_end(&v, d.at, block, err) < 0)
+		return -1;
+	return list_members(&v, &d, members, n_members, err) < 0 ? -1 : 1;
 }

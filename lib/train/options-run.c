@@ -164,7 +164,7 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .man = "Pictures of folders and tars that take no more are decoded once and kept. Others "
 		 "stay in their files and are read and decoded again for each batch, ahead of the "
 		 "steps; the bytes of the model are the same. So are the rows of an array (.npy, "
-		 "IDX) and of --cache. See INPUT." },
+		 "IDX, .npz, safetensors) and of --cache. See INPUT." },
 	{ .name = "cache",
 	  .topic = "Plan",
 	  .also = "cache-file,cache-data,data-cache",

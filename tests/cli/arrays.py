@@ -3,6 +3,7 @@
 
 usage: tests/cli/arrays.py        (writes into the current folder)
 """
+import json
 import struct
 import zipfile
 
@@ -63,13 +64,29 @@ write("large.npy", npy("<f8", "d", shape, values[:-3] + [1e300, 0, 0]))
 write("short.npy", npy("<f4", "f", shape, values)[:-9])
 write("long.npy", npy("<f4", "f", shape, values) + b"x")
 
-X, Y, D = (npy("<f4", "f", shape, values), npy("<i8", "q", [ROWS], labels), npy("<f8", "d", shape, values))
-for name, method, members in (("s.npz", zipfile.ZIP_STORED, {"x": X, "y": Y}), ("d.npz", zipfile.ZIP_DEFLATED, {"x": X, "y": Y}),
-                              ("s8.npz", zipfile.ZIP_STORED, {"a": Y, "x": D, "y": Y})):
+# named arrays, large enough to stay in their files
+MANY = 200 * ROWS
+many, long_shape, y = values * 200, [MANY, WIDE], labels * 200
+F4, F8, Y = npy("<f4", "f", long_shape, many), npy("<f8", "d", long_shape, many), npy("<i8", "q", [MANY], y)
+U1, F = npy("|u1", "B", long_shape, counts * 200), npy("<f4", "f", long_shape, turned(many, long_shape), True)
+BAD = npy("<f4", "f", long_shape, many[:-1] + [float("nan")])
+for name, method, members in (("s4.npz", zipfile.ZIP_STORED, {"y": Y, "x": F4}), ("d4.npz", zipfile.ZIP_DEFLATED, {"x": F4, "y": Y}),
+                              ("s8.npz", zipfile.ZIP_STORED, {"z": F4, "x": F8, "y": Y, "a": F4}), ("u1.npz", zipfile.ZIP_STORED, {"x": U1, "y": Y}),
+                              ("f4.npz", zipfile.ZIP_STORED, {"x": F, "y": Y}), ("nan.npz", zipfile.ZIP_STORED, {"x": BAD, "y": Y}),
+                              ("text.npz", zipfile.ZIP_STORED, {"x": F4 + b"x", "y": Y})):
     with zipfile.ZipFile(name, "w", method) as z:
         for member, data in members.items():
             with z.open(member + ".npy", "w", force_zip64=True) as f:
                 f.write(data)
+with open("s4.npz", "rb") as file:
+    whole = file.read()
+write("crc.npz", whole[:400000] + b"?" + whole[400001:])
+write("cut.npz", whole[:-9])
+X, L = struct.pack("<%df" % len(many), *many), struct.pack("<%dq" % MANY, *y)
+for name, x in (("s4.safetensors", X), ("nan.safetensors", X[:-4] + struct.pack("<f", float("nan")))):
+    head = json.dumps({"x": {"dtype": "F32", "shape": long_shape, "data_offsets": [0, len(X)]},
+                       "y": {"dtype": "I64", "shape": [MANY], "data_offsets": [len(X), len(X) + len(L)]}}).encode()
+    write(name, struct.pack("<Q", len(head)) + head + x + L)
 
 # 32 MiB, in few steps
 piece = struct.pack("<4096f", *[((i * 7919) % 1000 - 500) / 128 for i in range(4096)])

@@ -42,6 +42,32 @@ static unsigned sum_of(const struct nn_st *st)
 	return sum;
 }
 
+static const char *file_of(int i, const uint8_t *data, size_t n);
+
+/* Members that are read where they lie are what they are in a file that is read whole. */
+static void members(const uint8_t *data, size_t n)
+{
+	struct nn_st_part part = { .later = true }, all = { 0 };
+	struct nn_st *st[2] = { NULL, NULL };
+	struct nn_input *input;
+	int status[2];
+
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(nn_input_open(&input, file_of(0, data, n), &err) == 0);
+		nn_input_plain(input);
+		err.text[0] = '\0';
+		status[i] = nn_npz_read_part(&st[i], input, i ? &part : &all, &err);
+		REQUIRE(status[i] == 0 || err.text[0]);
+		nn_input_close(input);
+	}
+	REQUIRE(status[0] == status[1]);
+	if (status[0] == 0) {
+		REQUIRE(st[0]->n_tensors == st[1]->n_tensors && sum_of(st[0]) == sum_of(st[1]));
+		nn_st_free(st[0]);
+		nn_st_free(st[1]);
+	}
+}
+
 static void tensors(const uint8_t *data, size_t n)
 {
 	static volatile unsigned sum;
@@ -62,6 +88,8 @@ static void tensors(const uint8_t *data, size_t n)
 		nn_st_free(st);
 	}
 	nn_input_close(input);
+	if (id == NN_FORMAT_zip)
+		members(data, n);
 }
 
 /* ---- samples: CSV, TSV, JSON lines, LIBSVM, IDX, CIFAR, text ---- */
