@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "file/npy.h"
 #include "predict/model.h"
+#include "step/made.h"
 #include "step/step.h"
 #include "nets.h"
 
@@ -68,12 +69,15 @@ static double measure(void (*call)(void *arg), void *arg)
 
 static struct nn_net *make_net(const struct net *net)
 {
+	struct nn_shape inputs[2];
 	struct nn_error err;
 	struct nn_net *made;
 	size_t size = 0;
 
 	check(nn_net_parse(&made, "-m", net->text, strlen(net->text), true, &err), &err);
-	check(nn_net_resolve(made, &net->input, &size, &err), &err);
+	for (size_t i = 0; i < nn_net_n_inputs(made); i++)
+		inputs[i] = nn_net_input(made, i)->shape;
+	check(nn_net_resolve(made, inputs, &size, &err), &err);
 	return made;
 }
 
@@ -254,7 +258,6 @@ static double time_step(const struct net *net, size_t batch, int threads, bool l
 	struct nn_step_options options = {
 		.device = nn_device_open(device, NN_F32, &err),
 		.program = nn_net_program(made),
-		.dataset = make_data(net, rows, late ? batch : 0),
 		.rows = batch,
 		.batch = batch,
 		.leaves = 16,
@@ -263,9 +266,16 @@ static double time_step(const struct net *net, size_t batch, int threads, bool l
 		.weights = &weight,
 		.seed = 1,
 	};
+	struct nn_dataset *dataset;
 	void **params = make_params(made);
 
 	check(options.device ? 0 : -1, &err);
+	if (nn_net_n_inputs(made) > 1)
+		check(nn_made_samples(&dataset, options.program, &loss, rows, NN_F32, 1, &err),
+		      &err);
+	else
+		dataset = make_data(net, rows, late ? batch : 0);
+	options.dataset = dataset;
 	options.optimizer.kind = NN_OPTIMIZER_ADAM;
 	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
 	check(nn_step_plan(&options, &m, &err), &err);
@@ -314,6 +324,10 @@ static void time_predict(const struct net *net, size_t batch, int threads)
 	struct nn_model *model;
 	float *x;
 
+	if (nn_net_n_inputs(made) > 1) {
+		fprintf(stderr, "bench: predictions of nets with one input are timed\n");
+		exit(2);
+	}
 	close(mkstemp(path));
 	check(nn_output_open(&output, path, true, &err), &err);
 	check(nn_model_file_write(output, made, NN_F32, (const void *const *)make_params(made),

@@ -6,7 +6,7 @@
 
 static const struct net {
 	const char *name, *text;
-	struct nn_shape input;
+	struct nn_shape input; /* the first */
 	size_t classes;
 } nets[] = {
 	{ "mlp", "input 784, dense 128, relu, dense 10", { 1, { 784 } }, 10 },
@@ -79,6 +79,14 @@ static const struct net {
 	  "dense 512, gelu, c: dense 128, add from=b+c, last, dense 10",
 	  { 2, { 128, 128 } },
 	  10 },
+	/* that of share/examples with as many columns as Criteo's clicks, hashed to one table */
+	{ "wide-and-deep",
+	  "c: input 26 index=yes, number: input 13, "
+	  "wide: embedding 2 rows=65536 mode=sum init=zeros sparse=yes from=c, "
+	  "embedding 16 rows=65536 sparse=yes from=c, deep: flatten, concat from=deep+number, "
+	  "dense 256, relu, dense 128, relu, top: dense 2, add from=wide+top",
+	  { 1, { 26 } },
+	  2 },
 };
 
 #endif

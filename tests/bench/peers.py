@@ -44,7 +44,7 @@ def report(peer, variant, call):
     print(peer, variant, "%.9f" % measure(call), sep="\t", flush=True)
 
 
-def torch_net(torch):
+def torch_net(torch, sparse=False):
     nn = torch.nn
     if net in DENSE:
         sizes, layers = DENSE[net], []
@@ -126,6 +126,18 @@ def torch_net(torch):
 
         return Transformer(), (128, 128), 10
 
+    if net == "wide-and-deep":
+        class WideAndDeep(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.wide, self.deep = nn.EmbeddingBag(65536, 2, mode="sum", sparse=sparse), nn.Embedding(65536, 16, sparse=sparse)
+                self.top = nn.Sequential(nn.Linear(26 * 16 + 13, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2))
+
+            def forward(self, x):
+                return self.wide(x[0]) + self.top(torch.cat([self.deep(x[0]).flatten(1), x[1]], 1))
+
+        return WideAndDeep(), None, 2
+
     class Block(nn.Module):
         def __init__(self, a, b, stride):
             super().__init__()
@@ -145,26 +157,32 @@ def torch_net(torch):
 
 def torch_steps(torch):
     torch.set_num_threads(threads)
-    image = net in SHAPE
+    image, tables = net in SHAPE, net == "wide-and-deep"
     variants = [("eager", False, False, False), ("fused", True, False, False)]
     if image:
         variants += [("channels-last", True, True, False)]
     if os.environ.get("NN_BENCH_COMPILE"):
         variants += [("compile", True, image, True)]
-    for name, fused, last, compiled in variants:
+    # gradients of tables that are lists of rows, beside those of the same shape as the table
+    variants = [v + (False,) for v in variants] + [("sparse-" + v[0],) + v[1:] + (True,) for v in variants if tables]
+    for name, fused, last, compiled, sparse in variants:
         torch.manual_seed(1)
-        model, shape, classes = torch_net(torch)
-        x = torch.rand(batch, *shape)
+        model, shape, classes = torch_net(torch, sparse)
+        x = (torch.randint(0, 65536, (batch, 26)), torch.rand(batch, 13)) if tables else torch.rand(batch, *shape)
         y = torch.randint(0, classes, (batch, 96, 96) if net == "unet" else (batch,))
         if last:
             model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-        optimizer = torch.optim.Adam(model.parameters(), fused=fused or None)
+        listed = [*model.wide.parameters(), *model.deep.parameters()] if sparse else []
+        rest = [p for p in model.parameters() if not any(p is q for q in listed)]
+        optimizers = [torch.optim.Adam(rest, fused=fused or None)] + ([torch.optim.SparseAdam(listed)] if listed else [])
         run = torch.compile(model) if compiled else model
 
         def step():
-            optimizer.zero_grad(set_to_none=True)
+            for optimizer in optimizers:
+                optimizer.zero_grad(set_to_none=True)
             torch.nn.functional.cross_entropy(run(x), y).backward()
-            optimizer.step()
+            for optimizer in optimizers:
+                optimizer.step()
         try:
             report("torch", name, step)
         except Exception as error:      # a variant that this build lacks
