@@ -16,6 +16,8 @@
 #define IN 12
 #define UNITS 20
 #define ROWS 5
+#define MANY 100 /* rows, of MANY_UNITS: 2 MB and more by position */
+#define MANY_UNITS 16
 
 /* One call and its arrays. */
 struct pass {
@@ -177,10 +179,42 @@ static bool rows_alone(const struct nn_device *device, enum nn_op_id op, const v
 	return same;
 }
 
+/*
+ * Rows that no cache keeps from forward to backward, whose arrays are then written past the caches,
+ * against the same rows one after the other, whose gradients go on from each other's.
+ */
+static bool many_rows(const struct nn_device *device, const struct nn_recurrent *attrs)
+{
+	const enum nn_op_id op = NN_OP_recurrent;
+	size_t n = STEPS * attrs->units;
+	bool same = true;
+	struct pass all, one;
+
+	pass_init(&all, device, op, attrs, MANY, STEPS);
+	draw(device, all.x[0], MANY * STEPS * IN, 1);
+	draw(device, all.call.dy, MANY * n, 2);
+	run(&all, op);
+	pass_init(&one, device, op, attrs, 1, STEPS);
+	for (size_t row = 0; row < MANY; row++) {
+		memcpy(one.x[0], at(&all, all.x[0], row * STEPS * IN), size_of(&all, STEPS * IN));
+		memcpy(one.call.dy, at(&all, all.call.dy, row * n), size_of(&all, n));
+		one.call.first = row == 0;
+		run(&one, op);
+		same = same &&
+		       memcmp(one.call.y, at(&all, all.call.y, row * n), size_of(&all, n)) == 0;
+	}
+	for (int i = 0; i < NN_MAX_PARAMS && one.dw[i]; i++)
+		same = same && memcmp(one.dw[i], all.dw[i], one.bytes[i]) == 0;
+	pass_fini(&all);
+	pass_fini(&one);
+	return same;
+}
+
 static void check(const struct nn_device *device)
 {
 	static const uint32_t lengths[ROWS] = { 3, STEPS, 1, 66, 33 }, one[] = { 40 };
-	bool cells = true, heads = true, last = rows_alone(device, NN_OP_last, NULL, lengths, ROWS);
+	bool cells = true, heads = true, many,
+	     last = rows_alone(device, NN_OP_last, NULL, lengths, ROWS);
 
 	for (int cell = 0; cell < NN_N_CELLS; cell++)
 		for (int reverse = 0; reverse < 2; reverse++) {
@@ -189,6 +223,11 @@ static void check(const struct nn_device *device)
 			cells = cells && rows_alone(device, NN_OP_recurrent, &a, lengths, ROWS) &&
 				rows_alone(device, NN_OP_recurrent, &a, one, 1);
 		}
+	many = many_rows(device,
+			 &(struct nn_recurrent){ NN_CELL_LSTM, MANY_UNITS, true, false, 0 });
+	many = many_rows(device,
+			 &(struct nn_recurrent){ NN_CELL_GRU, MANY_UNITS, true, true, 0 }) &&
+	       many;
 	for (size_t n = 1; n <= 4; n *= 2)
 		for (int causal = 0; causal < 2; causal++) {
 			struct nn_attention a = { .heads = n, .causal = causal };
@@ -197,6 +236,8 @@ static void check(const struct nn_device *device)
 				rows_alone(device, NN_OP_attention, &a, one, 1);
 		}
 	ok(cells, "recurrent: a row is as long as it says, in both directions, %s, %s",
+	   device->kind, nn_dtype_name(device->dtype));
+	ok(many, "recurrent: many rows have the bytes of rows one after the other, %s, %s",
 	   device->kind, nn_dtype_name(device->dtype));
 	ok(heads, "attention: no position behind a row's is attended to, or attends, %s, %s",
 	   device->kind, nn_dtype_name(device->dtype));

@@ -129,7 +129,8 @@ static void keep(const struct back *b, int product, size_t position, const real 
 {
 	for (size_t g = 0; g < b->groups; g++) {
 		const size_t n = group_columns(b, g);
-		nn_copy_row(from + g * NN_COLUMNS, n, group_at(b, product, g) + position * n);
+		nn_recurrent_keep(&b->r, from + g * NN_COLUMNS, n,
+				  group_at(b, product, g) + position * n);
 	}
 }
 
@@ -235,6 +236,7 @@ static void way_back(void *arg, size_t piece, int thread)
 		(&r->h, n, lane.sums[1], call->w[1], lane.dh, r->attrs->cell == NN_CELL_GRU, 0,
 		 r->units, lane.scratch);
 	}
+	NN_STREAMED(); /* before others are told */
 }
 
 /* ---- the parameters', from the sums' gradients of all steps ---- */

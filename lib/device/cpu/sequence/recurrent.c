@@ -90,7 +90,7 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 	     *gates = r->gates ? r->gates + at * r->kept : NULL;
 
 	if (r->before)
-		memcpy(r->before + at * n, h, n * sizeof(real));
+		nn_recurrent_keep(r, h, n, r->before + at * n);
 	if (!nn_recurrent_has(r, p->begin + i, t)) {
 		memset(h, 0, n * sizeof(real));
 		memset(c, 0, n * sizeof(real));
@@ -104,7 +104,7 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 			memcpy(gates, h, n * sizeof(real));
 	}
 	if (r->cells && r->attrs->cell == NN_CELL_LSTM)
-		memcpy(r->cells + at * n, c, n * sizeof(real));
+		nn_recurrent_keep(r, c, n, r->cells + at * n);
 	memcpy((real *)r->call->y + at * n, h, n * sizeof(real));
 }
 
@@ -247,6 +247,7 @@ static void forward_piece(void *arg, size_t piece, int thread)
 			row_step(&p, row, t);
 	}
 	end_rows(&p);
+	NN_STREAMED(); /* before others are told */
 }
 
 static void forward(const struct nn_call *call)

@@ -9,11 +9,14 @@
 #ifndef NN_DEVICE_CPU_SEQUENCE_RECURRENT_H
 #define NN_DEVICE_CPU_SEQUENCE_RECURRENT_H
 
+#include <stdint.h>
 #include <string.h>
 #include "device/cpu/cpu.h"
 #include "device/cpu/product/product.h"
 
 #define NN_RECURRENT_ROWS ((size_t)56) /* of a piece at most: four tiles of the products */
+/* bytes by position that no cache keeps from forward to backward */
+#define NN_RECURRENT_FAR ((size_t)2097152)
 
 struct nn_recurrence {
 	const struct nn_call *call;
@@ -26,6 +29,7 @@ struct nn_recurrence {
 	 */
 	size_t kept;
 	real *gates, *before, *cells, *first_cells;
+	bool far;      /* are they more than caches keep? */
 	size_t pieces; /* of rows */
 };
 
@@ -71,6 +75,7 @@ static inline struct nn_recurrence nn_recurrence_in(const struct nn_call *call)
 		r.before = r.gates + positions * r.kept;
 		r.cells = r.before + positions * r.units;
 		r.first_cells = r.cells + positions * r.units;
+		r.far = positions * nn_recurrent_saved(&r) * sizeof(real) >= NN_RECURRENT_FAR;
 	}
 	return r;
 }
@@ -116,6 +121,31 @@ static inline size_t nn_recurrent_longest(const struct nn_recurrence *r, size_t 
 		if (r->call->lengths[row] > longest)
 			longest = r->call->lengths[row];
 	return longest;
+}
+
+#if defined NN_ISA_avx512 || defined NN_ISA_avx2
+#define NN_STREAM(to, v) V_(stream)(to, v)
+#define NN_STREAMED() _mm_sfence()
+#else
+#define NN_STREAM(to, v) v_store(to, v)
+#define NN_STREAMED() ((void)0)
+#endif
+
+/*
+ * n values to an array by position. What is far is not read again soon: it goes past the caches,
+ * and its lines need not be read to be written.
+ */
+NN_INLINE void nn_recurrent_keep(const struct nn_recurrence *r, const real *from, size_t n,
+				 real *to)
+{
+	size_t k = 0;
+	if (r->far && (uintptr_t)to % sizeof(vr) == 0)
+		for (; k + VL <= n; k += VL)
+			NN_STREAM(to + k, v_load(from + k));
+	for (; k + VL <= n; k += VL)
+		v_store(to + k, v_load(from + k));
+	if (k < n)
+		v_store_n(to + k, n - k, v_load_n(from + k, n - k));
 }
 
 static inline size_t nn_recurrent_bytes(size_t reals)
