@@ -318,11 +318,13 @@ static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct n
 
 		if (!c->target && c->unseen &&
 		    nn_dataset_notice_add(ds, err,
-					  "%s: %llu values of %s were not in the training data; "
-					  "they count as all zeros",
+					  "%s: %llu value%s of %s %s not in the training data; "
+					  "%s as all zeros",
 					  nn_input_name(t->csv.input),
-					  (unsigned long long)c->unseen,
-					  nn_table_column_name(t, i, name)) < 0)
+					  (unsigned long long)c->unseen, c->unseen == 1 ? "" : "s",
+					  nn_table_column_name(t, i, name),
+					  c->unseen == 1 ? "was" : "were",
+					  c->unseen == 1 ? "it counts" : "they count") < 0)
 			return -1;
 	}
 	return 0;

@@ -17,7 +17,9 @@ static const char *softmax_hint(const struct nn_net *net)
 	const struct nn_statement *last = net->lines[net->n_lines - 1].statement;
 	const char *name = last->kind == NN_STATEMENT_LAYER ? last->layer->name : "";
 
-	return strcmp(name, "softmax") == 0 || strcmp(name, "log-softmax") == 0
+	return strcmp(name, "sigmoid") == 0
+		       ? "; a classifier needs no sigmoid after it, the loss takes it"
+	       : strcmp(name, "softmax") == 0 || strcmp(name, "log-softmax") == 0
 		       ? "; a classifier needs no softmax after it, the loss takes it"
 		       : "";
 }

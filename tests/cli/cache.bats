@@ -52,7 +52,7 @@ table=(-m 'dense 8, relu, dense ?' --target=y t.csv)
 @test "cache: what is said of the data is said again" {
   nn-train --epochs=1 "${table[@]}" --missing=drop --valid=v.csv --cache=cache -o m 2>first
   nn-train --epochs=1 "${table[@]}" --missing=drop --valid=v.csv --cache=cache -o m 2>second
-  for said in 'rows miss a value and are left out' 'were not in the training data' 'columns: .* target y: 3 classes'; do
+  for said in 'rows miss a value and are left out' 'not in the training data' 'columns: .* target y: 3 classes'; do
     [ "$(grep "$said" first)" = "$(grep "$said" second)" ]
     grep -q "$said" second
   done

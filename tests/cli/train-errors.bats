@@ -259,5 +259,7 @@ refused() {
 @test "train: a softmax after the output is answered with whose work it is" {
   says 2 'nn-train: -m:1: dense: ? is allowed in an output line only; a classifier needs no softmax after it, the loss takes it' \
     nn-train -m 'dense ?, softmax' --target=kind -o m "$data/words.csv"
+  says 2 'nn-train: -m:1: dense: ? is allowed in an output line only; a classifier needs no sigmoid after it, the loss takes it' \
+    nn-train -m 'dense ?, sigmoid' --target=kind -o m "$data/words.csv"
   says 2 'nn-train: -m:1: dense: ? is allowed in an output line only' nn-train -m 'dense ?, relu' --target=kind -o m "$data/words.csv"
 }

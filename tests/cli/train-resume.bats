@@ -142,6 +142,12 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
 @test "resume: without a state it starts from the beginning and says so" {
   run -0 --separate-stderr nn-train -m 'dense ?' --target=kind --epochs=1 --resume -o m.safetensors "$data/words.csv"
   [[ ${stderr_lines[0]} == "nn-train: note: m.state.safetensors: there is no state yet"* ]]
+  # nor is a model that was trained to its end replaced by one that was not
+  rm m.state.safetensors
+  cp m.safetensors trained
+  run -1 --separate-stderr nn-train -m 'dense ?' --target=kind --resume --steps=0 -o m.safetensors "$data/words.csv"
+  [[ $stderr == *'nn-train: m.state.safetensors: there is no state yet to write the model of (--resume --steps=0)' ]]
+  cmp m.safetensors trained
 }
 
 @test "resume: a finished training leaves no state that nobody asked for; --checkpoint=no writes none" {

@@ -85,7 +85,7 @@ T
 }
 
 @test "try: a signal ends all, without a model; what one cannot do ends all with its error" {
-  nn-train -q "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2,0.3 words.csv -o m.st >table 2>err &
+  nn-train "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2,0.3 words.csv -o m.st >table 2>err &
   pid=$!
   for _ in $(seq 200); do
     [ "$(pgrep -c -P $pid)" -lt 1 ] || break
@@ -97,6 +97,7 @@ T
   [ $status = 143 ]
   [ ! -e m.st ]
   [ ! -s table ]
+  [ "$(tail -n 1 err)" = 'nn-train: note: stopped: 0 of 3 trainings had ended; no model is written' ]
   run -2 --separate-stderr nn-train -q "${words[@]}" --valid=0.3 --try=lr=0.1,0.2 --metric=rmse words.csv -o m.st
   [[ $stderr == "nn-train: --try: lr=0."*": --metric=rmse: not a metric of these targets;"* ]]
   [ ! -e m.st ]

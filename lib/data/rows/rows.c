@@ -298,9 +298,11 @@ const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 			continue;
 		snprintf(r->notice, sizeof r->notice,
 			 "%.100s: %" PRIu64
-			 " values of %s were not in the training data; they count as all zeros",
-			 nn_input_name(r->input), column->unseen,
-			 nn_table_column_name(&r->table, c, name));
+			 " value%s of %s %s not in the training data; %s as all zeros",
+			 nn_input_name(r->input), column->unseen, column->unseen == 1 ? "" : "s",
+			 nn_table_column_name(&r->table, c, name),
+			 column->unseen == 1 ? "was" : "were",
+			 column->unseen == 1 ? "it counts" : "they count");
 		return r->notice;
 	}
 	return i > 0 ? NULL : labels_notice(r);

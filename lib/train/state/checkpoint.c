@@ -280,6 +280,11 @@ static int read_state(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 	bool other_build;
 	int status;
 
+	if (!k->replaces && k->worker->task->planned == 0)
+		return nn_fail(
+			err, NN_EFAIL,
+			"%s: there is no state yet to write the model of (--resume --steps=0)",
+			k->state_path);
 	if (!k->replaces) {
 		nn_tell_note(k->telling,
 			     "%s: there is no state yet; training starts from the beginning",

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,17 @@ static void tell(const struct nn_tries *all, size_t k, size_t done)
 	if (!text.failed)
 		all->setup->host.note(all->setup->host.arg, text.data);
 	nn_text_free(&text);
+}
+
+static void tell_stopped(const struct nn_tries *all, size_t done)
+{
+	char text[100];
+
+	if (!all->setup->host.note)
+		return;
+	snprintf(text, sizeof text, "stopped: %zu of %zu trainings had ended; no model is written",
+		 done, all->n);
+	all->setup->host.note(all->setup->host.arg, text);
 }
 
 /* Of models only the best so far stays; of equals the one that was tried first. */
@@ -104,9 +116,8 @@ static int await_one(struct nn_tries *all, bool *told, size_t *done, struct nn_e
 		if (all->trials[k].started && all->trials[k].pid == pid) {
 			if (take(all, k, code, err) < 0)
 				return -1;
-			++*done;
 			if (!*stop) {
-				tell(all, k, *done);
+				tell(all, k, ++*done);
 				judge(all, k);
 			}
 			break;
@@ -128,5 +139,7 @@ int nn_tries_run(struct nn_tries *all, struct nn_error *err)
 			status = await_one(all, &told, &done, err);
 	}
 	signal_all(all, SIGKILL); /* where one has failed */
+	if (status == 0 && *stop)
+		tell_stopped(all, done);
 	return status;
 }
