@@ -1,14 +1,14 @@
 #!/bin/bash
 # The promise of same bytes over every layer and optimizer: each factor alone, then seeded random combinations.
 #
-# usage: same-bytes.sh [COMBINATIONS [SEED]]     (60, with NN_OTHER 20; 1)
+# usage: same-bytes.sh [COMBINATIONS [SEED]]     (40, with NN_OTHER 20; 1)
 # Factors: threads, micro-batch, instruction set, file or stdin; for predictions the batch and the company of a row. What all are
 # compared with is computed by one thread of the processor, also where NN_DEVICE says another device. Where NN_OTHER is the folder
 # of another machine's tools, by them, and trainings that one began are resumed by the other; of each factor one value is tried
 # then, because each machine tries the others by itself.
 # The nets have at most 5000 parameters and hold every layer of nn-layers(7) (the first claim counts them).
 set -u
-combinations=${1:-60} seed=${2:-1}
+combinations=${1:-40} seed=${2:-1}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
