@@ -310,7 +310,7 @@ tests_bench_json_SOURCES = tests/bench/json.c
 tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/gpu.py tests/bench/pictures.py tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
+EXTRA_DIST += tests/bench/gpu.py tests/bench/cifar.py tests/bench/pictures.py tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
@@ -331,7 +331,10 @@ bench-serve: all
 bench-pictures: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/pictures
 	@$(PYTHON) $(srcdir)/tests/bench/pictures.py tests/bench/pictures
-.PHONY: bench-pictures bench-serve
+# the whole job from a tar of JPEGs to a model, beside PyTorch: PYTHON has it; ROWS, EPOCHS, TAR, THREADS
+bench-cifar: all
+	@$(PYTHON) $(srcdir)/tests/bench/cifar.py cmd/nn-train $(srcdir)/share/examples/resnet8.nn $(or $(ROWS),10000) $(or $(EPOCHS),5) $(TAR)
+.PHONY: bench-cifar bench-pictures bench-serve
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/augment tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
