@@ -224,6 +224,8 @@ static int check_ids(struct reader *r, const struct nn_dataset *ds, size_t i)
 	size_t n = t->steps ? nn_sequence_begin(ds->sequences, ds->rows) : ds->rows * t->size;
 	const int32_t *ids = t->values.data;
 
+	if (t->classes && !ds->coding->targets[i].labels)
+		return damaged(r, "classes have no labels");
 	for (size_t k = 0; t->classes && k < n; k++)
 		if (ids[k] >= (int32_t)nn_words_count(ds->coding->targets[i].labels))
 			return damaged(r, "a class is none");
