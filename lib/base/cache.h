@@ -8,8 +8,8 @@
 /*
  * A file of answers is $XDG_CACHE_HOME/nntools/NAME, else $HOME/.cache/nntools/NAME: lines
  * "MACHINE<tab>KEY<tab>VALUE" of which the last of a machine and key holds. Tools that run at once
- * do not damage each other's answers; a file that is damaged, too large or not there has fewer of
- * them, which costs time and nothing else. What grows over 256 KiB loses its oldest answers.
+ * do not damage each other's answers; from a damaged, too large or missing file fewer answers are
+ * read, which costs only time. A file that grows over 256 KiB loses its oldest answers.
  */
 
 #define NN_CACHE_VALUE 512 /* bytes of a value with its NUL */

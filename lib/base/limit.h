@@ -1,5 +1,5 @@
 /*
- * What readers take at most: one table, and --limit=NAME=N for each of its rows.
+ * Upper limits of readers: one table, and --limit=NAME=N for each of its rows.
  *
  * The values are the process's: --limit sets them while the command line is read, before anything
  * is opened and before there are threads; libnn's other callers have the defaults.

@@ -28,8 +28,8 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err);
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err);
 void nn_free(void *memory); /* NULL allowed */
 /*
- * From now on blocks of 64 KiB and more go back to the system when they are freed, so that the
- * peak of a long run has nothing that only reading its data took.
+ * From now on blocks of 64 KiB and more return to the system when they are freed, so that the peak
+ * of a long run does not include memory that was needed only to read its data.
  */
 void nn_memory_returns(void);
 /* Bytes that become resident at once where a block of this size is touched. */
@@ -47,9 +47,9 @@ size_t nn_memory_available(void);
 size_t nn_memory_peak(void);
 /* VmRSS of this process in bytes, 0 if unknown. */
 size_t nn_memory_resident(void);
-/* Of these, pages of files, which processes have in common. */
+/* Resident pages of files, which processes share. */
 size_t nn_memory_files(void);
-/* Resident without those, of what n processes have in common an n-th. */
+/* Resident bytes without files; memory shared by n processes counts 1/n. */
 size_t nn_memory_share(void);
 
 /*

@@ -21,13 +21,12 @@ struct nn_output;
  * every error text ("stdout" for standard output).
  */
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
-/* The same for what lies beside `owner` (NULL: nothing): nobody may read it who may not read that.
- */
+/* The same for a file beside `owner` (NULL: none), with permissions no wider than the owner's. */
 int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
 			  bool binary, struct nn_error *err);
 /*
- * One of many files of a folder: it is complete or not there, but durable only after nn_output_sync of the folder,
- * and temporaries are removed by nn_output_sweep of it, once.
+ * One of many files of a folder: it is complete or absent, but durable only after nn_output_sync of
+ * the folder; call nn_output_sweep of the folder once to remove old temporaries.
  */
 int nn_output_open_part(struct nn_output **output, const char *path, struct nn_error *err);
 int nn_output_sync(const char *folder, struct nn_error *err);
@@ -45,14 +44,13 @@ void nn_output_abort(struct nn_output *output); /* NULL allowed; what was there 
 int nn_output_close(struct nn_output *output, int status, struct nn_error *err);
 void nn_output_abort_all(void); /* async-signal-safe */
 /*
- * Remove the temporaries of path that a kill left, of a path that ends in '/' all in that folder: those whose
- * writer lives are locked and stay.
- * nn_output_open does it. Never an error.
+ * Remove the temporaries of path that a killed run left, with a path that ends in '/' all in that
+ * folder; those of living writers are locked and stay. nn_output_open calls it. Never an error.
  */
 void nn_output_sweep(const char *path);
 /*
  * Inside: the name of a temporary, `.NAME.XXXXXX.tmp` beside path, cut where it would get too long;
- * letters for the X, so that runs do not meet, of which the last two tell it from a user's file.
+ * letters for the X keep runs apart, and the last two distinguish it from a user's file.
  */
 char *nn_output_temporary(const char *path, struct nn_error *err);
 void nn_output_letters(char *temporary, unsigned attempt);

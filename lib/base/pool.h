@@ -16,10 +16,10 @@ int nn_pool_threads(const struct nn_pool *pool); /* NULL: 1 */
 
 /*
  * Run piece(arg, i, thread) for i in 0..pieces-1 on all threads, the caller's too (thread
- * 0..threads-1), and wait. Thread t of T begins with pieces t * pieces / T and on, in order; who is
- * done helps the others from their ends. Fewer than 2^32 pieces. Waiting threads spin about 20 us,
- * then sleep on a futex; to them subnormals are zero (base/flush.h). One run at a time; not from
- * inside a piece. pool NULL: all in the caller's thread.
+ * 0..threads-1), and wait. Thread t of T begins with pieces t * pieces / T and on, in order; a
+ * thread that is done helps the others from their ends. Fewer than 2^32 pieces. Waiting threads spin
+ * about 20 us, then sleep on a futex; to them subnormals are zero (base/flush.h). One run at a time;
+ * not from inside a piece. pool NULL: all in the caller's thread.
  */
 void nn_pool_run(struct nn_pool *pool, size_t pieces,
 		 void (*piece)(void *arg, size_t i, int thread), void *arg);

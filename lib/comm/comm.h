@@ -48,12 +48,12 @@ struct nn_comm {
 	enum nn_algorithm choice[NN_COMM_CLASSES]; /* of auto; NN_ALGORITHM_AUTO: not measured */
 	bool fragments;                            /* short messages in parts: comm.c */
 	bool borrowed;         /* a channel: the transport is closed by another */
-	bool part;             /* of some ranks */
-	bool unwatched;        /* tasks of srun, whose ranks no process watches */
+	bool part;             /* has some of the ranks only */
+	bool unwatched;        /* ranks started by srun, which no launcher of ours watches */
 	struct nn_comm *whole; /* what was opened; its count is of all its channels */
 	uint64_t moved;        /* bytes sent and received */
 	_Atomic uint32_t
-		*waiting; /* where the threads are counted that wait for messages; NULL: nowhere */
+		*waiting; /* number of threads waiting for messages; NULL: not counted */
 };
 
 /* Does the environment say that this process is one of several ranks (mpirun, srun)? */
@@ -63,13 +63,13 @@ int nn_comm_env_rank(void);
 /* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
 int nn_comm_env_size(void);
 /*
- * Is nobody there who watches the ranks? To be asked before MPI begins, which names ranks as mpirun
- * does.
+ * Do the ranks run without a launcher that watches them? Call it before MPI begins, which sets the
+ * variables that mpirun sets.
  */
 bool nn_comm_env_unwatched(void);
 /*
- * Has this host fewer processors than ranks, as far as the environment says? Then who waits is to
- * leave the core to others.
+ * Has this host fewer processors than ranks, as far as the environment says? Then a waiting thread
+ * should yield its core.
  */
 bool nn_comm_crowded(void);
 /*
@@ -83,9 +83,8 @@ int nn_comm_env_tasks(void);
  */
 bool nn_comm_shares_memory(void);
 /*
- * The key in the cache "link" (base/cache.h) of what is known of a number of ranks: with what
- * carries their bytes, in a rank as mpirun was told, else as ranks that nn-train and nn-allreduce
- * start will have it.
+ * The key in the cache "link" (base/cache.h) of a figure for a number of ranks: it contains the
+ * transport, in a rank as given to mpirun, else as nn-train and nn-allreduce will give it.
  */
 #define NN_COMM_KEY 256
 void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks);
@@ -173,7 +172,7 @@ int nn_comm_broadcast(struct nn_comm *comm, int root, void *data, size_t bytes,
 		      struct nn_error *err);
 /*
  * Do all ranks have the same sums[n]? 1; 0 with the first rank that differs from rank 0, and the
- * place of its first difference, known to all. What is alike costs one word of each rank.
+ * place of its first difference, known to all. Equal sums cost one word of each rank.
  */
 int nn_comm_compare(struct nn_comm *comm, const uint32_t *sums, size_t n, int *rank, size_t *place,
 		    struct nn_error *err);

@@ -21,14 +21,14 @@
 #include "base/text.h"
 
 /*
- * What ranks and the one who started them say to each other: packets on a socket that leaves no
- * name in any directory and that only the same user may use, from other hosts over TCP. A rank that
- * is gone, for whatever reason, is seen at once; so is the end of the process that stays.
+ * Messages between ranks and their parent: packets on a socket that leaves no name in any directory
+ * and that only the same user may use, from other hosts over TCP. Each side sees the end of the
+ * other at once, whatever its cause.
  */
 enum nn_launch_kind {
 	/*
-	 * a rank; its number is the status, the text Open MPI's number of the job; of a   remote
-	 * one: token, process id, host
+	 * a rank; its number is the status, the text Open MPI's number of the job; from a remote
+	 * rank: token, process id, host
 	 */
 	NN_SAY_HELLO = 'h',
 	NN_SAY_STREAMS = 's', /* to rank 0: standard input, output and error of the parent */
@@ -56,7 +56,7 @@ struct nn_launch {
 	double timeout_s;  /* a rank without progress for so long ends the job; 0: never */
 	char *const *argv; /* arguments of each rank, argv[0] included, NULL at the end */
 	void (*say)(void *arg, enum nn_launch_kind kind,
-		    const char *text); /* what ranks warn and note */
+		    const char *text); /* warnings and notes of ranks */
 	void *arg;
 	struct nn_text
 		*last; /* notes that follow the error of a rank, a line each; NULL: they are said */
@@ -84,7 +84,7 @@ struct nn_attach;
 struct nn_comm;
 
 /*
- * The way back to the process that started this rank: *attach NULL where there is none (plain
+ * Connect to the parent of this rank: *attach NULL where there is none (plain
  * mpirun). Rank 0 gets its standard input and output from there, and the signals that are passed
  * on. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
  */
@@ -97,7 +97,7 @@ void nn_attach_say(struct nn_attach *attach, enum nn_launch_kind kind, int statu
  */
 int nn_attach_end(struct nn_attach *attach, int status, const struct nn_error *err);
 /*
- * Close comm. The end is told first (attach NULL: to nobody), because MPI_Finalize waits for
+ * Close comm. The end is sent first (attach NULL: not at all), because MPI_Finalize waits for
  * mpirun, which may be stopped.
  */
 void nn_attach_leave(struct nn_attach *attach, struct nn_comm *comm, int status,
@@ -114,7 +114,7 @@ int nn_attach_stderr(const struct nn_attach *attach);
  */
 int nn_attach_check_streams(const struct nn_attach *attach, const char *const *inputs, size_t n,
 			    const char *output, struct nn_error *err);
-/* Where this rank tells how far it is. */
+/* The progress of this rank, for the parent. */
 struct nn_rank_status *nn_attach_board(struct nn_attach *attach);
 
 /* ---- inside ---- */
@@ -135,8 +135,8 @@ long nn_launch_message_receive(int fd, bool remote, void *packet, size_t n);
 bool nn_launch_message_send(int fd, bool remote, const void *packet, size_t n);
 
 /*
- * A door for ranks of other hosts: a listening socket, its token, and where it is, " TOKEN
- * ADDRESS:PORT ..." behind what `name` (NN_LAUNCH_NAME) holds. The socket, or -1.
+ * A listening socket for ranks of other hosts, its token and its addresses, appended to `name`
+ * (NN_LAUNCH_NAME) as " TOKEN ADDRESS:PORT ...". Returns the socket, or -1.
  */
 int nn_rendezvous_open(char token[33], char *name, struct nn_error *err);
 /* Through one of its addresses: the connected socket and a copy of the token, or -1. */
@@ -151,8 +151,8 @@ bool nn_launch_local(const struct nn_launch *launch);
 int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out,
 		    struct nn_error *err);
 /*
- * Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own
- * host alone.
+ * The signal that ended this rank, from mpirun's output, or 0. mpirun knows process ids of its own
+ * host only.
  */
 int nn_launch_signal(const char *words, int rank, long pid);
 

@@ -1,6 +1,6 @@
 /*
- * Memory that the ranks of one host see together: what one wrote before a barrier the others read
- * after it.
+ * Memory shared by the ranks of one host: what a rank wrote before a barrier the others read after
+ * it.
  */
 #ifndef NN_COMM_SHARED_H
 #define NN_COMM_SHARED_H

@@ -37,8 +37,8 @@ struct nn_transport {
 	 */
 	int (*wait)(void *state, struct nn_request *requests, size_t n, struct nn_error *err);
 	/*
-	 * Let what is under way go on, without waiting. Any thread may call it while others wait or
-	 * start messages.
+	 * Move messages under way along, without waiting. Any thread may call it while others wait
+	 * or start messages.
 	 */
 	void (*progress)(void *state);
 	/*

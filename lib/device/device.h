@@ -100,10 +100,10 @@ struct nn_call {
 	void *const
 		*w; /* packed parameters and buffers; buffers are updated by forward in training */
 	/*
-	 * packed gradients, NULL for buffers: the sum over this call's leaves along the tree; of a
-	 * table a     struct nn_row_list, to which entries are appended. conv2d, dw[0] NULL: dx[0]
-	 * alone is wanted, which is     made from dy and derived; nothing else is read, work
-	 * neither
+	 * Packed gradients, NULL for buffers: the sum over this call's leaves along the tree; for a
+	 * table a struct nn_row_list, to which entries are appended. conv2d with dw[0] NULL: only
+	 * dx[0] is wanted; it is computed from dy and derived, and nothing else is read, not even
+	 * work.
 	 */
 	void *const *dw;
 	/*
@@ -114,8 +114,8 @@ struct nn_call {
 	const struct nn_update *update;
 	const void *derived; /* made by derive */
 	/*
-	 * kept from forward to backward, `saved` bytes; of a pooled conv2d what maxpool2d has of
-	 * it: as many for        each element of y, in their order
+	 * Kept from forward to backward, `saved` bytes; for a pooled conv2d what maxpool2d keeps:
+	 * as many bytes for each element of y, in the order of y.
 	 */
 	void *saved;
 	void *work;         /* scratch of this call alone, `work` bytes */
@@ -134,12 +134,12 @@ struct nn_call {
 	struct nn_pool *pool;
 	const uint32_t *lengths; /* [rows] positions of each; NULL: all are of one length */
 	/*
-	 * [rows][nn_kernel.state] what steps before those of this call have left, at the beginning
-	 * zeros; forward leaves there what steps behind them go on with, and keeps for backward
-	 * what it needs of it. NULL: rows begin here.
+	 * [rows][nn_kernel.state] the state after the steps before this call, zeros at first;
+	 * forward replaces it with the state after its own steps, and saves for backward what that
+	 * needs. NULL: rows begin here.
 	 */
 	void *state;
-	size_t step; /* how many steps were before; prediction alone knows */
+	size_t step; /* number of steps before this call; set in prediction only */
 };
 
 /* NULL members: nothing to do (forward and backward are always there for ops a device has). */
@@ -154,17 +154,17 @@ struct nn_kernel {
 	/* Bytes of a row's state (nn_call); NULL: rows carry no state between calls. */
 	size_t (*state)(const struct nn_site *site);
 	/*
-	 * Copies of x[0], a thread each, that a call of so many rows would rather have where nobody
-	 * computes it: 1 or `threads`; NULL: 1.
+	 * Number of per-thread copies of x[0] worth making for max_rows rows when x[0] is a graph
+	 * input: 1 or `threads`; NULL: 1.
 	 */
 	size_t (*copies)(const struct nn_site *site, size_t max_rows, int threads);
-	/* What calls need of the weights in another order; refreshed once after each update. */
+	/* Bytes of the weights in another order for calls; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
 	void (*derive)(const struct nn_site *site, const void *const *w, void *derived,
 		       struct nn_pool *pool);
 	/*
-	 * Elements that forward finds out about each group, for the op's buffers; advance the
-	 * buffers by those of n_groups, in order.
+	 * Elements of the statistics that forward computes of each group, for the op's buffers;
+	 * advance updates the buffers with those of n_groups groups, in order.
 	 */
 	size_t (*statistics)(const struct nn_site *site);
 	void (*advance)(const struct nn_site *site, void *const *w, const void *statistics,
@@ -213,9 +213,9 @@ struct nn_loss_call {
 };
 
 /*
- * What rows say as they pass: added to counts, in device memory, in the order of rows. Of classes
- * right answers and how many were counted; of numbers squared errors times sd^2 (NULL: 1), and how
- * many values.
+ * Figures of rows as they pass, added to counts, in device memory, in the order of rows. For
+ * classes: right answers, and rows counted; for numbers: squared errors times sd^2 (NULL: 1), and
+ * values counted.
  */
 enum { NN_COUNT_HITS, NN_COUNT_ALL, NN_COUNT_SQUARES, NN_COUNTS };
 struct nn_count_call {
@@ -261,8 +261,8 @@ struct nn_update {
 };
 
 /*
- * Numbers of an update that follow from others, so that nobody has to wait for them: all in device
- * memory, [n] by parameter of the program, role[n] of type enum nn_param_role.
+ * Numbers of an update that follow from others, computed on the device so that the host need not
+ * wait: all in device memory, [n] by parameter of the program, role[n] of type enum nn_param_role.
  */
 struct nn_clip_call {
 	size_t n;
@@ -347,15 +347,15 @@ struct nn_device {
 	 */
 	size_t (*leaves)(size_t rows, size_t group, size_t most);
 	/*
-	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n
-	 * rounds of multiply-adds in registers alone; the FLOP done. read: all of bytes, a multiple
-	 * of 1024 and aligned to 64; something that depends on each of them.
+	 * Peaks of the machine, on the calling thread; NULL: not known for this device. fma: n
+	 * rounds of multiply-adds in registers; returns the FLOP done. read: reads all of `bytes`,
+	 * a multiple of 1024, aligned to 64; returns a value that depends on each of them.
 	 */
 	double (*fma)(size_t n);
 	double (*read)(const void *memory, size_t bytes);
 	/*
-	 * The ops as a library has them that others use, to be compared with: "openblas", kernels
-	 * [NN_N_OPS] with NULL where it has none.
+	 * The same ops by a library in common use, for comparison: "openblas", kernels [NN_N_OPS],
+	 * NULL where it has none.
 	 */
 	const char *library;
 	const struct nn_kernel *const *library_kernels;
@@ -370,7 +370,7 @@ struct nn_device {
  */
 const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
 
-/* Of the same type, and its memory is the host's: the device itself, or the CPU. */
+/* A device of the same dtype whose memory is the host's: the device itself, or the CPU. */
 static inline const struct nn_device *nn_device_host(const struct nn_device *device)
 {
 	return device->remote ? device->host : device;
@@ -381,12 +381,12 @@ static inline const struct nn_device *nn_device_host(const struct nn_device *dev
  * looked for, not only their files.
  */
 const char *nn_device_there(size_t i);
-/* What a device calls itself, for reports; NULL: its name says all. */
+/* The device's own description, for reports; NULL: the name says all. */
 const char *nn_device_describe(const char *name);
 
 /*
- * What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail
- * with NN_ENODEV: no such device.
+ * The entry of a device's module (base/module.h): its tables by dtype, NULL where it has none; may
+ * fail with NN_ENODEV: no such device.
  */
 struct nn_device_module {
 	const struct nn_device *(*open)(int number, enum nn_dtype dtype, struct nn_error *err);

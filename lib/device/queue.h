@@ -1,7 +1,7 @@
 /*
  * A device with memory of its own: its queue of work, its memory, and the doors by which the host
- * reaches it. All functions take a queue, and NULL is the CPU: memory is the host's, and what is
- * asked for is done on return.
+ * reaches it. All functions take a queue; NULL is the CPU, whose memory is the host's and whose
+ * calls return when their work is done.
  */
 #ifndef NN_DEVICE_QUEUE_H
 #define NN_DEVICE_QUEUE_H
@@ -16,12 +16,12 @@ struct nn_count_call;
 struct nn_now;
 
 /*
- * Work in the order it was asked for. A module's own struct begins with this one. One thread at a
- * time. Work never fails when it is asked for: nn_queue_wait says what failed.
+ * Work in the order of its calls. A module's own struct begins with this one. One thread at a time.
+ * A call never fails: nn_queue_wait reports the failures.
  */
 struct nn_queue {
 	const struct nn_remote *remote;
-	uint64_t waits; /* how often all of it was waited for */
+	uint64_t waits; /* number of waits for all of it */
 	void *bounce; /* pinned memory of nn_queue_read and nn_queue_write; NULL: not needed yet */
 	struct nn_error error; /* the first failure not yet reported */
 	bool failed;

@@ -41,19 +41,19 @@ struct nn_graph_options {
 	/* rows of all calls between two nn_graph_begin at most (training); 0: max_rows */
 	size_t batch;
 	/*
-	 * activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from
-	 * running values
+	 * true: activations are kept and gradients computed; false: memory is reused, dropout left
+	 * out, batchnorm folded or computed from running values
 	 */
 	bool training;
 	uint64_t seed; /* dropout */
 	/*
-	 * the caller fills each thread's copy of an input (nn_graph_copies); false: there is one of
-	 * each
+	 * true: the caller fills each thread's copy of an input (nn_graph_copies); false: one copy
+	 * of each input
 	 */
 	bool copies;
 	/*
-	 * Memory for them that others see too, zeroed, of the sizes that nn_graph_plan says; NULL:
-	 * the graph takes its own.
+	 * Memory for weights and gradients that other ranks see too, zeroed, of nn_graph_plan's
+	 * sizes; NULL: the graph takes its own.
 	 */
 	void *weights, *gradients;
 	/*
@@ -68,22 +68,22 @@ struct nn_graph_options {
 	/* rows whose state is carried from call to call; 0: all begin anew */
 	size_t states;
 	/*
-	 * Training: the most bytes that activations and gradients of a row are to take, for which
-	 * nodes are computed again in backward, with as little work as that takes; where it takes
-	 * more, as few bytes as can be. 0: nothing is computed again.
+	 * Training: upper limit in bytes for activations and gradients of a row. Nodes are computed
+	 * again in backward to stay below it, chosen for the least work; where it cannot be met,
+	 * for the fewest bytes. 0: nothing is computed again.
 	 */
 	size_t recompute;
 	/*
-	 * The same with values that are written to a file after forward and read back in backward,
-	 * of what is left then. The file has no name and lies in the folder, NULL: TMPDIR or
-	 * /var/tmp. nn_graph_check says whether it could be written and read.
+	 * The same limit, met by writing values to a file after forward and reading them back in
+	 * backward, after recompute has done its part. The file has no name and lies in the folder,
+	 * NULL: TMPDIR or /var/tmp. nn_graph_check reports failed writes and reads.
 	 */
 	size_t offload;
 	const char *offload_folder;
 	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must
-	 * live longer. Of a training graph too: then batchnorm is not folded, and what is predicted
-	 * is what the weights are at that moment.
+	 * live longer. It may be a training graph: then batchnorm is not folded, and predictions
+	 * follow its weights as they change.
 	 */
 	const struct nn_graph *share;
 };
@@ -133,12 +133,12 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 #define NN_SPILL_PIECE ((size_t)1 << 20) /* of host memory, through which a device's goes there */
 /* Where the file of what is offloaded lies: the folder, or if that is NULL the usual one. */
 const char *nn_offload_folder(const char *folder);
-/* What is done with outputs of a canonical line between forward and backward. */
+/* How outputs of a canonical line are held between forward and backward. */
 struct nn_relief {
 	bool recomputed; /* dropped, and computed again */
 	bool offloaded;  /* written to a file, and read back */
 };
-/* lines[i] of canonical line i, n of them; what is so is set to true. */
+/* lines[n], by canonical line; members that hold are set to true. */
 int nn_graph_relieved(const struct nn_program *program, const struct nn_graph_options *options,
 		      struct nn_relief *lines, int n, struct nn_error *err);
 
@@ -148,10 +148,10 @@ int nn_graph_relieved(const struct nn_program *program, const struct nn_graph_op
  */
 int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err);
 /*
- * The same of values that are fetched when they are packed, large ones in pieces, on all threads of
- * the pool (NULL: the caller's), which get must bear. get gives elements [first, first + n) of a
- * parameter: where they lie, or in room, which has place for them; NULL and an error where it cannot.
- * Without room: where they lie, else NULL.
+ * The same with values fetched while they are packed, large ones in pieces, by all threads of the
+ * pool at once (NULL: by the caller's). get returns elements [first, first + n) of a parameter:
+ * where they lie, or in room, which has space for them; NULL with an error where it fails. With
+ * room NULL: where they lie, else NULL.
  */
 struct nn_graph_values {
 	const void *(*get)(void *arg, int param, size_t first, size_t n, void *room,
@@ -171,7 +171,7 @@ size_t
 nn_graph_trained(const struct nn_graph *graph); /* the same with the tables: elements of moments */
 void *nn_graph_weights(struct nn_graph *graph);
 void *nn_graph_gradients(struct nn_graph *graph);
-/* false for buffers and tables, and for what a part does not have */
+/* false for buffers, tables, and parameters that are not in this part */
 bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed);
 /* From or to any block of that form (moments with tables; gradients): canonical order. */
 void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical);
@@ -193,15 +193,15 @@ struct nn_graph_table nn_graph_table(const struct nn_graph *graph, int table);
 /* A batch begins: nothing is listed. */
 void nn_graph_begin(struct nn_graph *graph);
 /*
- * What backward listed since then, summed by row inside the subtrees that the leaves first_leaf to
- * end_leaf-1 consist of.
+ * Sum the entries backward has listed since nn_graph_begin, by row, inside the subtrees that make
+ * up the leaves first_leaf to end_leaf-1.
  */
 void nn_graph_sum_tables(struct nn_graph *graph, size_t first_leaf, size_t end_leaf);
 /*
- * Those sums; entries in which those of several ranks may be put together, for nn_graph_sum_tables
- * again. Room: nn_graph_bind's batch.
+ * Those sums; and the entries, into which the sums of several ranks may be put for another
+ * nn_graph_sum_tables. Room: nn_graph_bind's batch.
  */
-/* How many sums there are. */
+/* Number of sums. */
 size_t nn_graph_table_count(const struct nn_graph *graph, int table);
 struct nn_row_list *nn_graph_table_sums(struct nn_graph *graph, int table);
 struct nn_row_list *nn_graph_table_entries(struct nn_graph *graph, int table);
@@ -215,8 +215,8 @@ void nn_graph_refresh(struct nn_graph *graph);
 /*
  * In place of refresh, where weights of the block are still on their way: the next forward calls
  * arrive(arg, end) before a node that reads elements before `end`, and then makes what is derived
- * of the node's. nn_graph_wait_weights does so for all nodes at once; nothing where all are there.
- * Until then nobody else may read weights.
+ * of the node's. nn_graph_wait_weights does so for all nodes at once, and nothing where no weights
+ * are outstanding. Until then no other function may read weights.
  */
 void nn_graph_defer_weights(struct nn_graph *graph, void (*arrive)(void *arg, size_t end),
 			    void *arg);
@@ -240,14 +240,14 @@ size_t nn_graph_count(const struct nn_graph *graph, int param);
 /* Elements [*from, *from + n) of `count` that rank r of n_ranks has; returns n. */
 size_t nn_column_shard_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from);
 /*
- * The queue in which all of the graph's work is, and what others do with its memory has to be; NULL
- * on the CPU.
+ * The queue of the graph's work, which any other work on its memory has to go through; NULL on the
+ * CPU.
  */
 struct nn_queue *nn_graph_queue(const struct nn_graph *graph);
 /*
  * What changes from step to step: [0] of the graph (the samples that were drawn before those that
- * spans count from) and of the optimizer, [1 + o] of the loss of output o. To be written in host
- * memory and then sent, all at once; where it lies for calls.
+ * spans count from) and of the optimizer, [1 + o] of the loss of output o. nn_graph_now is host
+ * memory to be written, nn_graph_send_now sends all of it, nn_graph_now_there is the device's.
  */
 struct nn_now *nn_graph_now(struct nn_graph *graph, int which);
 void nn_graph_send_now(struct nn_graph *graph);
@@ -295,7 +295,7 @@ const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows);
 /* Where the gradient of output o is to be written before backward, laid out as nn_graph_output. */
 void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 
-/* With states: all rows begin anew. */
+/* With states: reset them, so that all rows begin anew. */
 void nn_graph_forget(struct nn_graph *graph);
 void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
 /*
@@ -311,22 +311,22 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
  */
 int nn_graph_check(const struct nn_graph *graph, struct nn_error *err);
 /*
- * The same of a whole batch in one span, and its update at once, on the host's memory: `update` is
- * that of the whole block, without gradients, which need not be there afterwards. What is derived
- * from weights is not refreshed.
+ * Backward of a whole batch in one span with its update at once, on host memory: `update` covers
+ * the whole block, without gradients, which are undefined afterwards. What is derived from weights
+ * is not refreshed.
  */
 void nn_graph_backward_update(struct nn_graph *graph, const struct nn_span *span,
 			      const struct nn_update *update);
 /*
- * Elements that forward finds out about a group of batch norm, for all buffers; advance these by
- * those of n_groups, in order.
+ * Elements of the statistics forward computes of a batch-norm group, for all buffers; advance
+ * updates the buffers with those of n_groups groups, in order.
  */
 size_t nn_graph_statistics(const struct nn_graph *graph);
 void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_groups);
 /*
- * The first node (canonical line number) whose output in the last forward is not finite, or -1. To
- * be asked before backward; values that nothing needed after forward may be gone, their fault shows
- * in the next one.
+ * The first node (canonical line number) whose output in the last forward is not finite, or -1.
+ * Call it before backward; a value not needed after forward may have been overwritten, then the
+ * fault shows in the node that read it.
  */
 int nn_graph_first_nonfinite(const struct nn_graph *graph, size_t rows);
 
@@ -347,9 +347,9 @@ int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_optio
 		   struct nn_graph_node **nodes, struct nn_error *err);
 
 /*
- * What ranks that share columns save and exchange, each: bytes sent and received of a row in a
- * step, and once in each step, in so many exchanges for each call; FLOP of a row forward, and those
- * that others make, counted in whole vectors of channels.
+ * What each of the ranks that share columns exchanges and saves: bytes sent and received for a row
+ * in a step, and once in each step; exchanges of a call; FLOP of a row forward, and those that
+ * other ranks compute instead, counted in whole vectors of channels.
  */
 struct nn_graph_sharing {
 	double row_bytes, step_bytes, exchanges;
@@ -361,13 +361,13 @@ int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_opt
 		     struct nn_graph_sharing *sharing, struct nn_error *err);
 
 /*
- * Rows that go from part to part: what comes from the part before, what goes to the one after, the
- * same in both, in the same order. In training every part reads the program's inputs itself; in
- * prediction the first does, and passes on what others need of them.
+ * Values that travel from part to part: the edges going out of a part are those coming into the
+ * next, in the same order. In training every part reads the program's inputs itself; in prediction
+ * the first part does, and passes on what later ones need.
  */
 struct nn_graph_edge {
 	void *value; /* [rows], of the current slot: filled before forward, read after it */
-	/* the same for backward, the other way round; NULL: nothing learns from it */
+	/* for backward, in the opposite direction; NULL: no gradient is needed */
 	void *gradient;
 	size_t row_bytes;
 };

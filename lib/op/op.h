@@ -224,7 +224,7 @@ enum nn_op_layout {
 	NN_LAYOUT_IMAGE, /* C,H,W samples channels last; vectors as they are */
 	NN_LAYOUT_PLAIN, /* language order */
 	NN_LAYOUT_DENSE, /* plain, or a flattened channels-last image through the permuted weight */
-	NN_LAYOUT_VIEW,  /* reshape: no data move when the order allows it */
+	NN_LAYOUT_VIEW,  /* reshape: data are not moved where the order allows it */
 };
 
 #define NN_OP_NEEDS_X 1u       /* backward reads the inputs */
@@ -236,7 +236,7 @@ enum nn_op_layout {
 #define NN_OP_DX_ON_DY 64u     /* one dx may lie where dy does */
 #define NN_OP_WHOLE 128u       /* a product that ranks do not share: each computes all of it */
 #define NN_OP_HAS_STATE 256u   /* steps of a sequence need those before them (nn_kernel.state) */
-#define NN_OP_READS_LENGTHS 512u /* a row's steps behind its length count for nothing */
+#define NN_OP_READS_LENGTHS 512u /* ignores a row's steps behind its length */
 
 /*
  * How an op goes through a sequence, whose steps are the first dimension: all at once; one after
@@ -245,14 +245,13 @@ enum nn_op_layout {
 enum nn_stepping { NN_STEPS_AT_ONCE, NN_STEPS_ANY, NN_STEPS_COUNTED };
 
 /*
- * What comes of rows of different length, whose steps are the first dimension: they are refused; the
- * output has the same lengths, and its steps behind them depend on nothing that counts; the output
- * is of one shape for all rows.
+ * Rows of different length, whose steps are the first dimension: they are refused; the output has
+ * the same lengths, and its steps behind them are undefined; the output has one shape for all rows.
  */
 enum nn_lengths { NN_LENGTHS_REFUSED, NN_LENGTHS_KEPT, NN_LENGTHS_ENDED };
 
 /*
- * Ops that a graph inserts, or lets the op before them do, are known by what they do; the role says
+ * Ops that a graph inserts, or fuses into the op before them, are found by role; the role says
  * which attributes they have.
  */
 enum nn_op_role {
@@ -266,7 +265,7 @@ enum nn_op_role {
 };
 
 /*
- * A product as its channels: each out-channel of each position is a chain over the in-channels of
+ * A product by its channels: each out-channel of each position is a chain over the in-channels of
  * its group and `taps` positions of the input.
  */
 struct nn_op_product {
@@ -303,10 +302,10 @@ struct nn_op {
 	/* Of one row forward; multiply and add are 2. NULL: one per output element. */
 	uint64_t (*flops)(const void *attrs, const struct nn_shape *in, int n_in,
 			  const struct nn_shape *out);
-	/* The same without what falls into padding; NULL: all of flops. */
+	/* The same without products with padding; NULL: all of flops. */
 	uint64_t (*flops_inside)(const void *attrs, const struct nn_shape *in);
 	unsigned (*needs)(const void *attrs); /* NULL: flags */
-	/* Does the op leave values as they are, so that y is a view of x[0]? NULL: never. */
+	/* Does the op only rename values, so that y is a view of x[0]? NULL: never. */
 	bool (*view)(const void *attrs, bool training);
 	/* The product that the op is for an input of this shape; NULL: none. */
 	struct nn_op_product (*product)(const void *attrs, const struct nn_shape *in);
@@ -348,7 +347,7 @@ static inline bool nn_op_is_table(enum nn_op_id op)
 /* NEEDS_X, NEEDS_Y, ROWS_COUPLED of an op with these attributes. */
 unsigned nn_op_needs(enum nn_op_id op, const void *attrs);
 bool nn_op_is_view(enum nn_op_id op, const void *attrs, bool training);
-/* What lies in attributes; NULL where the op has none. */
+/* Members of the attributes; NULL where the op has none. */
 bool *nn_op_bias(enum nn_op_id op, void *attrs);
 struct nn_epilogue *nn_op_epilogue(enum nn_op_id op, void *attrs);
 struct nn_pooled *nn_op_pooling(enum nn_op_id op, void *attrs);

@@ -1,6 +1,6 @@
 /*
- * Who has what, and when it travels: the ranks of a training, or those that a plan is made for,
- * their parts, and the strategy by which they work together.
+ * Who has what, and when it travels: the ranks of a training or of a plan, their parts of the
+ * network, and the strategy by which they work together.
  */
 #ifndef NN_PARALLEL_LAYOUT_H
 #define NN_PARALLEL_LAYOUT_H
@@ -29,8 +29,8 @@ struct nn_pipe {
 };
 
 /*
- * --tensor: of a group g rank g * T + t has the t-th part of all that is shared; those of one g
- * work on the same samples.
+ * --tensor: rank g * T + t has the t-th part of all shared parameters in group g; the ranks of a
+ * group work on the same samples.
  */
 struct nn_tensor_parallel {
 	struct nn_column_shard columns;
@@ -52,8 +52,8 @@ struct nn_layout {
 	struct nn_tensor_parallel *tensor; /* --tensor; NULL: every rank has all columns */
 	const struct nn_strategy *strategy;
 	struct nn_strategy_terms terms;
-	struct nn_pairs pairs; /* what each two of them can use; ranks 0: a plan, or one alone */
-	uint64_t asked;        /* a plan: ranks that were asked for, 0: not said */
+	struct nn_pairs pairs; /* transport of each pair of ranks; ranks 0: a plan, or one rank */
+	uint64_t asked;        /* a plan: the --ranks given, 0: none */
 	int sharing, on_host;  /* ranks on the cores, on the host of this one, itself included */
 	struct {
 		int rank, ranks; /* ranks 0: as it is */
@@ -61,15 +61,14 @@ struct nn_layout {
 };
 
 /*
- * The rank that writes model, state, log and plot and says what all would say; the only
- * one without ranks.
+ * Is this the rank that writes model, state, log, plot and messages? True for a run without ranks.
  */
 bool nn_layout_first(const struct nn_layout *layout);
-/* How many train together. */
+/* Number of ranks that train together. */
 int nn_layout_ranks(const struct nn_layout *layout);
 /*
- * Those with the same parameters, who share the samples: all, or of each grid those with the same
- * part. NULL in a plan.
+ * The ranks with the same parameters, which share the samples: all ranks, or those with the same
+ * part of the network. NULL in a plan.
  */
 struct nn_comm *nn_layout_sharers(const struct nn_layout *layout);
 /* Number of ranks: those of the training, or of the plan. */
@@ -79,26 +78,26 @@ int nn_layout_n_sharers(const struct nn_layout *layout);
 bool nn_layout_in_parts(const struct nn_layout *layout);
 /* Ranks of a group of --tensor, 1 where there is none. */
 int nn_tensor_ranks(const struct nn_layout *layout);
-/* How many ranks hold the network together. */
+/* Number of ranks that hold the network together. */
 int nn_layout_parts(const struct nn_layout *layout);
-/* Of these does this rank get all of its stage's parameters, in the first pipeline or group? */
+/* Does this rank gather all of its stage's parameters, in the first pipeline or group? */
 bool nn_layout_gathers(const struct nn_layout *layout);
 
 /*
- * Does this rank evaluate n held-out rows? Those that share them: all; where ranks have parts of
- * the network the first of each pipeline or group, which has all parameters for that. NULL: this
- * one is alone with them.
+ * Does this rank evaluate n held-out rows? All ranks share them; where ranks have parts of the
+ * network, the first of each pipeline or group does, which gathers all parameters for that.
+ * nn_layout_evaluators: the ranks that share them, NULL: this rank alone.
  */
 bool nn_layout_evaluates(const struct nn_layout *layout, uint64_t n);
 struct nn_comm *nn_layout_evaluators(const struct nn_layout *layout, uint64_t n);
 
 /*
- * Fill in on_host and sharing: ranks of this host, and those that may use the same cores as this
- * one, who share them by --threads. Collective.
+ * Fill in on_host and sharing: ranks of this host, and ranks that may use the same cores as this
+ * one, among which --threads divides them. Collective.
  */
 int nn_layout_find_sharing(struct nn_layout *layout, struct nn_error *err);
 
-/* The name of what was asked for, pipeline and tensor included. */
+/* The name of the layout, for messages, pipeline and tensor included. */
 const char *nn_layout_name(const struct nn_layout *layout);
 
 #endif

@@ -14,15 +14,15 @@ struct nn_step_options;
 struct nn_step_result;
 struct nn_worker;
 
-/* What --strategy says besides the name. */
+/* Terms of --strategy after the name. */
 struct nn_strategy_terms {
 	uint64_t every, from; /* local:H@STEP; from 0: from the beginning */
 	uint64_t staleness;   /* of async; UINT64_MAX: as many ranks need */
 };
 
 /*
- * What is asked of all ranks after a step. After the step all know what any of
- * them asked for.
+ * Requests of any rank that all ranks follow. After each step all ranks know what any of them
+ * asked for.
  */
 struct nn_control {
 	int stop;  /* the signal that ends the training, 0: none */
@@ -52,18 +52,18 @@ struct nn_strategy_loop {
  */
 struct nn_strategy {
 	const char *name;
-	/* What it is able to do, and what it leaves to one rank. */
+	/* Abilities. */
 	bool whole;    /* a rank computes whole batches, else its share of the leaves of each */
 	bool stale;    /* gradients may be behind: --staleness, --record, --replay-run */
 	bool parts;    /* ranks may have parts: --pipeline, --tensor, --shard-optimizer */
-	bool alike;    /* after every step all ranks have the same parameters */
+	bool alike;    /* all ranks have the same parameters after every step */
 	bool measures; /* the noise of the gradient is known */
 	bool alone;    /* between exchanges each rank steps by itself */
 	bool served;   /* rank 0 has all of the optimizer's state and makes the whole update */
 	bool messages; /* its ranks see no memory together, on whatever hosts they are */
 	/*
-	 * What follows the name: ":8@100" of local. Said to be wrong before anything runs
-	 * (NN_EUSAGE); NULL: nothing may follow.
+	 * Parse the terms after the name: ":8@100" of local; NN_EUSAGE where they are wrong. NULL:
+	 * nothing may follow.
 	 */
 	int (*parse)(struct nn_strategy_terms *terms, const char *text, struct nn_error *err);
 	/*
@@ -72,7 +72,7 @@ struct nn_strategy {
 	 */
 	int (*prepare)(struct nn_worker *worker, struct nn_step_options *options,
 		       struct nn_error *err);
-	void (*release)(struct nn_worker *worker); /* the step is gone, or was never there */
+	void (*release)(struct nn_worker *worker); /* after the step is freed, or not made */
 	/* Parameters are loaded. */
 	int (*open)(struct nn_worker *worker, struct nn_error *err);
 	void (*close)(struct nn_worker *worker);

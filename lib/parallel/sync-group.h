@@ -1,6 +1,6 @@
 /*
- * The ranks of sync: who owns what of the flat block, and two transports of sums: memory that
- * all see, or messages.
+ * The ranks of sync: which rank owns which run of the flat block, and two transports of sums:
+ * memory that all ranks see, or messages.
  */
 #ifndef NN_PARALLEL_SYNC_GROUP_H
 #define NN_PARALLEL_SYNC_GROUP_H
@@ -9,7 +9,7 @@
 #include "parallel/worker.h"
 #include "step/cut.h"
 
-/* What each rank reports of its step. */
+/* A rank's report of its step. */
 struct nn_rank_report {
 	struct nn_control control;
 	bool finite;
@@ -42,7 +42,7 @@ struct nn_sync_group {
 	struct nn_rank_report *reports; /* [size] of the step under way */
 	struct nn_sync_sum *sums;       /* of the batch under way, in order of leaves */
 	size_t n_sums;
-	double coming_s; /* what forward waited for parameters under way */
+	double coming_s; /* time forward waited for parameters under way */
 	struct nn_sync_shared *shared;
 	struct nn_sync_messages *messages;
 };
@@ -77,15 +77,15 @@ struct nn_sync_transport {
 };
 
 /*
- * What sync does before the step is made and after it is gone, for strategies whose ranks at times
- * go as sync: by messages alone.
+ * sync's work before the step is made and after it is freed, for strategies whose ranks at times
+ * work as sync does: by messages only.
  */
 int nn_sync_prepare(struct nn_worker *worker, struct nn_step_options *options,
 		    struct nn_error *err);
 void nn_sync_release(struct nn_worker *worker);
 /* Wait for parameters that a step of sync has left under way. */
 int nn_sync_wait_weights(struct nn_worker *worker, struct nn_error *err);
-/* What every rank has of a block (nn_buckets_piece) to all, by messages. */
+/* All-gather of a block (nn_buckets_piece of each rank), by messages. */
 int nn_sync_all_gather(struct nn_sync_group *team, void *block, double *seconds,
 		       struct nn_error *err);
 /* The shard of rank r. */
@@ -103,11 +103,11 @@ static inline struct nn_shard nn_sync_shard(const struct nn_sync_group *team, in
 int nn_sync_shared_open(struct nn_worker *worker, const struct nn_step_options *options,
 			struct nn_error *err);
 int nn_sync_messages_open(struct nn_worker *worker, struct nn_error *err);
-/* Are parameters so few that each rank has its own, and what others need is copied? */
+/* Are parameters few enough that each rank keeps its own copy? */
 bool nn_sync_shared_copies(size_t bytes);
-/* Are parameters and slots there once for all ranks? */
+/* Are parameters and slots in memory that all ranks share? */
 bool nn_sync_is_shared(const struct nn_worker *worker);
-/* Slots are as they began: in memory that all ranks see those of this rank's shard. */
+/* Reset slots to their first values: in shared memory those of this rank's shard. */
 void nn_sync_reset_slots(struct nn_worker *worker);
 
 #endif

@@ -1,4 +1,4 @@
-/* One rank at work: what strategies are given. */
+/* One rank at work: the argument of strategies. */
 #ifndef NN_PARALLEL_WORKER_H
 #define NN_PARALLEL_WORKER_H
 
@@ -14,7 +14,7 @@ struct nn_local;
 struct nn_async;
 struct nn_pipe_flow;
 
-/* What a training is made with: the first line of its --record, compared by --replay-run. */
+/* The origin of a training: the first line of its --record, compared by --replay-run. */
 struct nn_origin {
 	struct nn_text text; /* one line, no newline */
 	int (*compare)(void *arg, const char *path, const char *text, struct nn_error *err);
@@ -29,12 +29,12 @@ struct nn_worker {
 		*loader; /* what strategies draw global batches from, the same on all ranks */
 	struct nn_counters *counters;
 	/*
-	 * canonical: the door to files and to the evaluator; where ranks have parts of the network
-	 * its own, on rank 0 all
+	 * in canonical order, for files and the evaluator; where ranks have parts of the network,
+	 * this rank's, on rank 0 all
 	 */
 	void **params;
 	size_t *keeps; /* [params] elements of each that those are; NULL: all */
-	/* where the seconds of the steps went, and the steps that were done before the first */
+	/* seconds of the steps by cause, and the number of steps before the first of this run */
 	double compute_s, input_s, comm_s, wait_s;
 	uint64_t started_step;
 	struct nn_rank_times *ranks; /* [size] of all ranks, once they were gathered; NULL before */
@@ -45,8 +45,8 @@ struct nn_worker {
 	struct nn_origin origin;   /* of async */
 	struct nn_pipe_flow *flow; /* of a stage at work; NULL: no pipeline */
 	/*
-	 * What is told: one line, no newline; how many steps are done, where rank 0 alone makes
-	 * them.
+	 * Callbacks. note: a line without newline for the user; at: the number of steps done, where
+	 * only rank 0 makes them.
 	 */
 	void (*note)(void *arg, const char *text);
 	void (*at)(void *arg, uint64_t steps);
@@ -56,8 +56,7 @@ struct nn_worker {
 void nn_worker_note(const struct nn_worker *worker, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Before parameters, buffers and slots are read: whatever ranks keep of them comes together.
- * Collective.
+ * Gather what ranks keep of parameters, buffers and slots, before these are read. Collective.
  */
 int nn_worker_synchronize(struct nn_worker *worker, struct nn_error *err);
 

@@ -1,4 +1,4 @@
-/* What each layer of a network has and takes, for one sample. */
+/* Parameters, FLOP and memory of each layer of a network, for one sample. */
 #ifndef NN_PLAN_LAYERS_H
 #define NN_PLAN_LAYERS_H
 

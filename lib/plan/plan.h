@@ -5,7 +5,7 @@
 #include "parallel/layout.h"
 #include "step/task.h"
 
-/* What a process has besides what is planned, and what it will keep. */
+/* Memory of a process besides the plan's, and what the run will keep. */
 struct nn_budget {
 	size_t memory;                    /* --memory, 0: what the machine has */
 	size_t machine;                   /* what the machine has for this process */
@@ -56,16 +56,16 @@ struct nn_fit {
 struct nn_rate {
 	double step_s;  /* of a full batch */
 	double extra_s; /* of an epoch besides its steps: evaluation, state */
-	/* of a training besides its epochs: what the first step touches, the model file */
+	/* fixed cost of a run: page faults of the first step, writing the model file */
 	double once_s;
-	bool ran; /* from a training, else from some steps that were tried */
+	bool ran; /* measured by a training, else by trial steps */
 };
 
 /* How long it will take (forecast.h). */
 struct nn_forecast {
 	double step_s, epoch_s, total_s; /* NaN: not known; an epoch with evaluation and state */
 	double bytes; /* of a step of several ranks, through rank 0; NaN: not known */
-	/* what the rate rests on; where step_s is not known, "" or what is missing */
+	/* the source of the rate; where step_s is not known, "" or what is missing */
 	const char *basis;
 };
 
@@ -74,7 +74,7 @@ struct nn_plan {
 	const struct nn_layout *layout;
 	const struct nn_budget *budget;
 	struct nn_fit fit;
-	struct nn_rate rate; /* what the times rest on */
+	struct nn_rate rate; /* the basis of all times */
 	struct nn_forecast forecast;
 };
 

@@ -15,8 +15,8 @@ struct nn_scaling {
 	} rows[NN_SCALING_ROWS];        /* the last is of the ranks that were asked for */
 	size_t n;
 	struct nn_text why; /* one sentence: to stay on one rank, or what more of them bring */
-	char basis[120];    /* what the cost of the all-reduce rests on, "" with one row */
-	int threads;        /* of each of the ranks that were asked for */
+	char basis[120];    /* source of the cost of the all-reduce, "" with one row */
+	int threads;        /* of each rank in the last row */
 };
 
 /*

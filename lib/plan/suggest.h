@@ -1,6 +1,6 @@
 /*
- * Command lines that would fit: the one that was given with something given up, the network and the
- * global batch unchanged.
+ * Command lines that would fit: the given one with a concession, the network and the global batch
+ * unchanged.
  *
  * Suggestions keep --ranks and differ in what they reduce: activations (computed again), threads,
  * leaves, f64, the optimizer's state; each set that is needed once, mildest first.
@@ -27,9 +27,9 @@ struct nn_command {
 };
 
 /*
- * Up to NN_SUGGESTIONS of them, each planned anew and found to fit; their number. They differ in
- * what they give up; only where there are fewer such do they differ in how much of it. Commands are
- * freed by the caller.
+ * Find up to NN_SUGGESTIONS, each planned anew and found to fit; returns their number. They differ
+ * in the kind of concession, and only where there are fewer kinds in its level. The caller frees the
+ * commands.
  */
 size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 		  struct nn_suggestion found[NN_SUGGESTIONS]);
@@ -38,7 +38,7 @@ void nn_suggest_line(struct nn_text *text, const struct nn_suggestion *suggestio
 /* The same as such lines added to text, and a line that says so where they are fewer. */
 void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *command,
 		      struct nn_text *text);
-/* What to say where only n were found. */
+/* The sentence for fewer than NN_SUGGESTIONS: n were found. */
 const char *nn_suggest_few(size_t n);
 
 /* Inside: an option that a suggestion gives, in place of these of the command line (NULL: none). */

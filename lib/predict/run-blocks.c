@@ -104,8 +104,8 @@ void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
  * worth a thread that would compute.
  */
 #define READ_FLOP 1000
-/* of a block at most, where it is more than a batch: to meet costs some 10 us */
-#define AHEAD_BYTES ((size_t)1 << 20)
+/* of a block at most, where it is more than a batch: its pages are touched, to meet costs 10 us */
+#define AHEAD_BYTES ((size_t)1 << 17)
 
 static bool mostly_read(const struct nn_run *r)
 {

@@ -46,7 +46,7 @@ void *nn_session_place(struct nn_session *session, size_t input, size_t first, b
 /*
  * Of a model whose rows are of different length: steps of rows first .. first + n - 1, each from 1
  * to nn_session_steps, for the next run. Rows of which nothing is said have as many as there may
- * be. What lies behind a row's steps changes nothing.
+ * be. Values behind a row's steps change nothing.
  */
 void nn_session_set_lengths(struct nn_session *session, size_t first, size_t n,
 			    const uint32_t *lengths);

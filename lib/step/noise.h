@@ -39,14 +39,14 @@ void nn_noise_join(struct nn_noise_sums *sums, const struct nn_noise_sums *parts
 /* Averages over steps, newer ones count more. Zero-initialize. */
 struct nn_noise {
 	double trace, signal, weight; /* of tr(covariance), |mean gradient|^2, and of 1 */
-	uint64_t steps;               /* that were measured */
-	uint64_t next;                /* the step from which on the next one is */
+	uint64_t steps;               /* measured so far */
+	uint64_t next;                /* the earliest step to be measured next */
 };
 
 /*
  * Is step `number`, from 0, of `rows` rows to be measured? The smaller batch at the end of an epoch
- * never is. One in so many is that it takes less than 1 %: about half a step of 64 rows every 4096
- * samples.
+ * never is. Steps are measured so rarely that it takes less than 1 %: about half a step of 64 rows
+ * every 4096 samples.
  */
 bool nn_noise_due(struct nn_noise *noise, uint64_t number, uint64_t rows, uint64_t batch);
 /* With steps of which nothing was measured it stays as it is. */

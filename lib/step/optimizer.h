@@ -72,8 +72,8 @@ struct nn_optimizer_ranks {
 };
 
 /*
- * Elements of the flat block; those that rank r of n ranks adds up and updates: whole runs of 4096,
- * as even as they can be.
+ * A run of elements of the flat block; nn_shard_of: the run that rank r of n ranks adds up and
+ * updates, whole blocks of 4096, as even as possible.
  */
 struct nn_shard {
 	size_t from, n;
@@ -81,9 +81,9 @@ struct nn_shard {
 struct nn_shard nn_shard_of(size_t block, int r, int n);
 
 /*
- * What losses are multiplied with, so that f16 holds their gradients, which the update divides by
- * it again: a power of two. Where a gradient is not finite nothing is updated, and the scale is
- * halved; after NN_LOSS_SCALE_STEPS updates in a row it is doubled. All else is 1 and 0.
+ * Loss scaling: losses are multiplied with a power of two so that f16 holds their gradients, and
+ * the update divides by it. Where a gradient is not finite nothing is updated and the scale is
+ * halved; after NN_LOSS_SCALE_STEPS updates in a row it is doubled. Without scaling: 1, 0, 0.
  */
 #define NN_LOSS_SCALE 65536
 #define NN_LOSS_SCALE_STEPS 2000
@@ -101,7 +101,7 @@ struct nn_optimizer;
 struct nn_optimizer_place {
 	/* zeroed: nn_optimizer_count blocks; NN_HAS_DIRECTION: a block */
 	void *slots, *direction;
-	/* slots of its own are those of a shard, for ranks that join; shards 0: all */
+	/* the shard whose slots are kept here, for ranks that join; shards 0: all slots */
 	int shard, shards;
 };
 
@@ -137,17 +137,17 @@ void nn_optimizer_set_scale(struct nn_optimizer *optimizer, const struct nn_loss
 double nn_optimizer_scale(const struct nn_optimizer *optimizer);
 /*
  * After nn_optimizer_begin: update the weights from the graph's gradients, and refresh what is
- * derived from them. norm: nn_optimizer_norm will be asked. Allocates nothing and, where ranks have
- * no parts and nets no tables, waits for nothing. Fails only where a hook does. For who keeps all
- * slots.
+ * derived from them. norm: nn_optimizer_norm will be called. Allocates nothing and, where ranks
+ * have no parts and nets no tables, waits for nothing. Fails only where a hook does. Only for an
+ * optimizer that keeps all slots.
  */
 int nn_optimizer_update(struct nn_optimizer *optimizer, bool norm, struct nn_error *err);
 
 /* Does an update need nothing but a weight's own gradient? Then it may follow each as it comes. */
 bool nn_optimizer_is_elementwise(const struct nn_optimizer_options *options);
 /*
- * So: after nn_optimizer_begin in the place of nn_graph_backward, of a batch in one span, and
- * nn_optimizer_update.
+ * For such an optimizer, after nn_optimizer_begin: nn_graph_backward of a batch in one span and
+ * nn_optimizer_update in one.
  */
 int nn_optimizer_backward_update(struct nn_optimizer *optimizer, const struct nn_span *span,
 				 struct nn_error *err);

@@ -24,8 +24,8 @@ struct nn_step_part {
 };
 
 /*
- * Memory of a step that other ranks see too, zeroed, of the sizes that nn_step_sizes says; NULL
- * members: the step takes its own.
+ * Memory of a step that other ranks see too, zeroed, of nn_step_sizes' sizes; NULL members: the
+ * step takes its own.
  */
 struct nn_step_place {
 	void *weights, *gradients;
@@ -42,7 +42,7 @@ struct nn_step_options {
 	const struct nn_program *program; /* borrowed */
 	const struct nn_dataset *dataset; /* borrowed; what its targets are */
 	const struct nn_augment *augment; /* of its batches, borrowed; NULL */
-	uint64_t rows;                    /* that are trained on in an epoch */
+	uint64_t rows;                    /* training rows of an epoch */
 	size_t batch;                     /* rows of a full batch */
 	size_t leaves; /* of a full batch; in a smaller one what its rows allow, at most this */
 	size_t micro;  /* rows at once */
@@ -51,7 +51,7 @@ struct nn_step_options {
 	struct nn_optimizer_options optimizer;
 	uint64_t seed;
 	struct nn_step_part part;
-	/* whose run of the leaves of each batch is computed here; ranks 0: all of them */
+	/* the rank whose run of each batch's leaves is computed here; ranks 0: all leaves */
 	int rank, ranks;
 	bool noise;   /* nn_step_noise will be asked for */
 	/* the data set stays in the device's memory, if nn_step_resident_bytes says that it can */
@@ -60,17 +60,17 @@ struct nn_step_options {
 	/* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool statistics;
 	const struct nn_column_shard *columns; /* ranks that share products; NULL: none do */
-	/* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
+	/* the shard of the optimizer's state kept here; shards 0: all of it */
 	int shard, shards;
 	const struct nn_step_place *place; /* NULL: all is the step's own */
 	/* of a row, for which activations are computed again, offloaded; 0: none are */
 	size_t recompute, offload;
 	const char *offload_folder;
-	bool count; /* count what the first output says of the rows as they pass */
+	bool count; /* count right answers or errors of the first output as rows pass */
 	const struct nn_target_schema *target; /* of the first output, for that */
 };
 
-/* What a step found. Sums are over the batch. */
+/* Figures of a step. Sums are over the batch. */
 struct nn_step_result {
 	double loss;   /* mean, before the update: sum over outputs of weight * loss */
 	double weight; /* of the first output's unmasked targets: what the mean is over */
@@ -90,7 +90,7 @@ struct nn_step_result {
 int nn_step_new(struct nn_step **step, const struct nn_step_options *options, struct nn_error *err);
 void nn_step_free(struct nn_step *step);
 
-/* Bytes that nn_step_new takes, graph, gradients, optimizer and all, without taking them. */
+/* Bytes that nn_step_new would take for graph, gradients, optimizer and all else. */
 struct nn_step_memory {
 	struct nn_graph_memory graph;
 	size_t optimizer, partial; /* slots and scratch; gradients waiting in the tree */
@@ -101,16 +101,16 @@ struct nn_step_memory {
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory,
 		 struct nn_error *err);
-/* What is done with what canonical lines make between forward and backward; n of them. */
+/* How outputs of canonical lines are held between forward and backward: lines[n]. */
 int nn_step_relieved(const struct nn_step_options *options, struct nn_relief *lines, int n,
 		     struct nn_error *err);
 /*
- * Bytes of the inputs of all rows, as a device with memory of its own may keep them, so that steps
- * gather theirs there; 0: they are made when they are wanted, changed, of different length, or so
- * much more than the host has of them that they are sent.
+ * Bytes of the inputs of all rows for a device with memory of its own, where steps gather theirs;
+ * 0: rows are sent, because they are made on demand, augmented, of different length, or much
+ * larger there than on the host.
  */
 size_t nn_step_resident_bytes(const struct nn_step_options *options);
-/* Bytes of what may lie in others' memory. */
+/* Bytes of what may lie in memory shared with other ranks. */
 struct nn_step_sizes {
 	/* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */
 	size_t weights, block;
@@ -124,8 +124,8 @@ size_t nn_step_kept(const struct nn_step_options *options, int rank);
 /* Most sums that other ranks have: for each its kept ones and its last one. */
 size_t nn_step_others(const struct nn_step_options *options, int rank);
 /*
- * Of `micro` rows at once as many as suit the caches, where nothing asks for another number; bytes:
- * activations and input of a row.
+ * The default micro-batch: the rows, at most `micro`, that suit the caches; row_bytes: activations
+ * and input of a row.
  */
 size_t nn_step_default_micro_batch(size_t micro, size_t batch, size_t leaves, int threads,
 				   size_t row_bytes);
@@ -200,16 +200,16 @@ size_t nn_step_slots(const struct nn_step *step);
  */
 bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
 /*
- * Whoever wants sums while backward goes on: final(arg, k, from) says that of the k-th
- * (nn_step_sum) the elements from `from` on will not change any more. Sums in order, each from its
+ * Callback for sums that become final during backward: final(arg, k, from) says that elements from
+ * `from` on of the k-th sum (nn_step_sum) will not change any more. Sums in order, each from its
  * end to its beginning, where from is 0; the last of the run parameter by parameter, but for a
- * measured batch. Stays until it is changed; NULL: nobody.
+ * measured batch. Stays until it is changed; NULL: none.
  */
 void nn_step_on_final_gradient(struct nn_step *step,
 			       void (*final)(void *arg, size_t sum, size_t from), void *arg);
 /*
- * From now on the run is a batch of its own: means are over its rows alone, nothing is needed of
- * other leaves, and buffers go by its groups. nn_step_join leaves its whole sum in
+ * From now on the run counts as a batch of its own: means are over its rows only, no other leaves
+ * are needed, and buffers follow its groups. nn_step_join leaves its whole sum in
  * nn_graph_gradients, after nn_step_run.
  */
 void nn_step_set_local(struct nn_step *step, bool alone);
@@ -228,8 +228,8 @@ void *nn_step_sum(struct nn_step *step, size_t k);
  */
 void nn_step_noise(struct nn_step *step);
 /*
- * The parts that were measured in this batch, valid after nn_step_run; those of other ranks are to
- * be joined before the update.
+ * The parts measured in this batch, valid after nn_step_run; join those of other ranks before the
+ * update.
  */
 struct nn_noise_sums *nn_step_parts(struct nn_step *step);
 /*
