@@ -17,6 +17,7 @@ softmax-backward,16x10,cpu,ours,f32" ]
 }
 
 @test "bench: ops: OpenBLAS stands beside ours where it is installed, else a note says why not" {
+  export NN_DEVICE=cpu
   nn-bench ops dense:8x20x10 --time=0.2 --to=csv >rows.csv 2>notes
   if grep -q ',openblas,' rows.csv; then
     [ "$(grep -c '^dense.*,openblas,f32,' rows.csv)" = 2 ]
