@@ -223,11 +223,12 @@ static void check(const struct nn_device *device)
 			cells = cells && rows_alone(device, NN_OP_recurrent, &a, lengths, ROWS) &&
 				rows_alone(device, NN_OP_recurrent, &a, one, 1);
 		}
-	many = many_rows(device,
-			 &(struct nn_recurrent){ NN_CELL_LSTM, MANY_UNITS, true, false, 0 });
-	many = many_rows(device,
-			 &(struct nn_recurrent){ NN_CELL_GRU, MANY_UNITS, true, true, 0 }) &&
-	       many;
+	/* ten minutes of valgrind, and few rows are read and written by the same code but for a store */
+	many = getenv("NN_WRAP") ||
+	       (many_rows(device,
+			  &(struct nn_recurrent){ NN_CELL_LSTM, MANY_UNITS, true, false, 0 }) &&
+		many_rows(device,
+			  &(struct nn_recurrent){ NN_CELL_GRU, MANY_UNITS, true, true, 0 }));
 	for (size_t n = 1; n <= 4; n *= 2)
 		for (int causal = 0; causal < 2; causal++) {
 			struct nn_attention a = { .heads = n, .causal = causal };
@@ -237,8 +238,9 @@ static void check(const struct nn_device *device)
 		}
 	ok(cells, "recurrent: a row is as long as it says, in both directions, %s, %s",
 	   device->kind, nn_dtype_name(device->dtype));
-	ok(many, "recurrent: many rows have the bytes of rows one after the other, %s, %s",
-	   device->kind, nn_dtype_name(device->dtype));
+	ok(many, "recurrent: many rows have the bytes of rows one after the other, %s, %s%s",
+	   device->kind, nn_dtype_name(device->dtype),
+	   getenv("NN_WRAP") ? " # SKIP under valgrind" : "");
 	ok(heads, "attention: no position behind a row's is attended to, or attends, %s, %s",
 	   device->kind, nn_dtype_name(device->dtype));
 	ok(last, "last: the last step of a row is that of its length, %s, %s", device->kind,
