@@ -21,7 +21,7 @@ endif
 cmd_gen_options_SOURCES = cmd/gen-options.c cmd/allreduce-list.c cmd/bench-list.c cmd/predict-list.c cmd/serve-list.c cmd/train-list.c cmd/tool.h lib/serve/options.c
 cmd_gen_layers_SOURCES = cmd/gen-layers.c
 if CROSS
-gen_base = $(addprefix lib/base/,error.c flush.c memory.c number.c number-format.c text.c)
+gen_base = $(addprefix lib/base/,error.c flush.c memory.c number/number.c number/format.c text.c)
 gen_words := $(shell cd $(srcdir) && grep -lE '^const (char .const|struct nn_opt) nn_[a-z0-9_]+[[]' lib/*/*.c lib/*/*/*.c)
 gen_options = $(sort $(filter %.c,$(cmd_gen_options_SOURCES)) $(gen_base) $(gen_words) $(filter lib/base/option/%.c,$(lib_libnn_la_SOURCES)))
 gen_layers = $(cmd_gen_layers_SOURCES) $(gen_base) \
