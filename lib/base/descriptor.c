@@ -62,13 +62,19 @@ bool nn_write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-int nn_unnamed_file(const char *place, const char *what, struct nn_error *err)
+const char *nn_temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
+int nn_unnamed_file(const char *place, const char *what, struct nn_error *err)
+{
 	struct nn_text path = { 0 };
 	int fd = -1;
 
-	nn_text_addf(&path, "%s/nn-%s.XXXXXX", folder && *folder ? folder : "/tmp", what);
+	nn_text_addf(&path, "%s/nn-%s.XXXXXX", nn_temporary_folder(), what);
 	if (path.failed)
 		nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for a name", place);
 	else if ((fd = mkstemp(path.data)) < 0)

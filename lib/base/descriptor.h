@@ -20,6 +20,8 @@ bool nn_read_all(int fd, void *bytes, size_t n);
 bool nn_read_at(int fd, void *bytes, size_t n, uint64_t at);
 /* false: an error in errno. */
 bool nn_write_all(int fd, const void *bytes, size_t n);
+/* TMPDIR, or /tmp. */
+const char *nn_temporary_folder(void);
 /* A descriptor of a file without a name in TMPDIR, in which `what` of a file `place` is kept; -1. */
 int nn_unnamed_file(const char *place, const char *what, struct nn_error *err);
 

@@ -137,6 +137,11 @@ void nn_bench_note(const struct nn_bench *bench, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #define NN_BENCH_DEVICES 8
+/* cpu, and cpu with a library's products */
+static inline bool nn_bench_is_cpu(const char *name)
+{
+	return strncmp(name, "cpu", 3) == 0;
+}
 #define NN_BENCH_OPERANDS 64 /* at most */
 /* A device by its name: of the setup's list where there is one, else opened. NULL with *err. */
 const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name,

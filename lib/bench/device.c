@@ -161,8 +161,8 @@ static int put_all(void *arg, struct nn_error *err)
 	int n = nn_bench_devices(b, names, err), status = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(b); i++)
-		status = strncmp(names[i], "cpu", 3) == 0 ? put_cpu(b, r, err)
-							  : put_there(b, r, names[i], err);
+		status = nn_bench_is_cpu(names[i]) ? put_cpu(b, r, err)
+						   : put_there(b, r, names[i], err);
 	return status;
 }
 

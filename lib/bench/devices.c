@@ -14,7 +14,7 @@ const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *na
 	for (size_t i = 0; b->setup.devices && b->setup.devices[i]; i++)
 		if (strcmp(b->setup.devices[i]->name, name) == 0)
 			return b->setup.devices[i];
-	if (strncmp(name, "cpu", 3) != 0)
+	if (!nn_bench_is_cpu(name))
 		name = nn_products_device(full, name, nn_products_asked(b->std));
 	return nn_device_open(name, dtype, err);
 }

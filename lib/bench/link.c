@@ -113,7 +113,7 @@ static int put_devices(struct link *l, struct nn_error *err)
 	int n = nn_bench_devices(l->b, names, err), status = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(l->b); i++)
-		if (strncmp(names[i], "cpu", 3) != 0)
+		if (!nn_bench_is_cpu(names[i]))
 			status = put_device(l, names[i], err);
 	return status;
 }
@@ -268,7 +268,8 @@ static int put_all(void *arg, struct nn_error *err)
 {
 	struct link *l = arg;
 
-	if (put_devices(l, err) < 0 || put_copies(l, err) < 0 || put_ways(l, err) < 0 || put_pair(l, err) < 0)
+	if (put_devices(l, err) < 0 || put_copies(l, err) < 0 || put_ways(l, err) < 0 ||
+	    put_pair(l, err) < 0)
 		return -1;
 	return put_gradients(l, err);
 }

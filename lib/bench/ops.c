@@ -263,7 +263,7 @@ static int check_devices(struct ops *o, struct nn_error *err)
 	if (tf32 && !nn_opt_given(b->setup.list, "device"))
 		o->names[0] = "cpu+tf32";
 	for (int i = 0; i < o->n_names; i++) {
-		if (strncmp(o->names[i], "cpu", 3) == 0 && !tf32)
+		if (nn_bench_is_cpu(o->names[i]) && !tf32)
 			o->names[i] = "cpu";
 		if (!nn_bench_device(b, o->names[i], dtype, err))
 			return -1;

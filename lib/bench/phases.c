@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "bench/machine/copies.h"
 #include "bench/phases.h"
@@ -85,10 +86,8 @@ static int write_rows(struct walk *w, struct nn_error *err)
 
 static int make_files(struct walk *w, struct nn_error *err)
 {
-	const char *where = getenv("TMPDIR");
-
 	snprintf(w->directory, sizeof w->directory, "%s/nn-bench.XXXXXX",
-		 where && *where ? where : "/tmp");
+		 nn_temporary_folder());
 	if (!mkdtemp(w->directory)) {
 		int status = nn_fail_errno(err, NN_EFAIL, "%s", w->directory);
 

@@ -282,7 +282,7 @@ static int run(void *arg, struct nn_error *err)
 		return -1;
 	r->least_span = SIZE_MAX;
 	if (nn_bench_devices(r->b, names, err) < 0 ||
-	    !(r->device = nn_bench_device(r->b, strncmp(names[0], "cpu", 3) ? names[0] : "cpu",
+	    !(r->device = nn_bench_device(r->b, nn_bench_is_cpu(names[0]) ? "cpu" : names[0],
 					  r->w.subject->dtype, err)) ||
 	    nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
 		return -1;

@@ -173,10 +173,16 @@ static int list_target(struct nn_dataset *ds, const char *value, const struct nn
 
 /* ---- of several outputs: OUTPUT=FILE|N,... ---- */
 
-const char *nn_classes_part(const char *value, const char *output, size_t *n)
+const char *nn_classes_part(const char *value, size_t n_outputs, const char *output, size_t *n)
 {
 	size_t length = output ? strlen(output) : 0;
 
+	if (!value)
+		return NULL;
+	if (n_outputs == 1) {
+		*n = strlen(value);
+		return value;
+	}
 	for (const char *part = value; output; part++) {
 		*n = strcspn(part, ",");
 		if (*n > length && part[length] == '=' && memcmp(part, output, length) == 0) {
@@ -202,7 +208,7 @@ static int check_parts(const char *value, const struct nn_want *want, struct nn_
 	for (size_t i = 0; i < want->n_targets; i++) {
 		const char *name = want->targets[i].name;
 
-		found += nn_classes_part(value, name, &n) != NULL;
+		found += nn_classes_part(value, want->n_targets, name, &n) != NULL;
 		nn_text_addf(&names, "%s%s", i ? ", " : "", name ? name : "-");
 	}
 	if (found != parts)
@@ -217,14 +223,11 @@ static int check_parts(const char *value, const struct nn_want *want, struct nn_
 int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
 			    struct nn_error *err)
 {
+	int status = want->n_targets == 1 ? 0 : check_parts(value, want, err);
 	size_t n;
-	int status;
 
-	if (want->n_targets == 1)
-		return list_target(ds, value, want, 0, err);
-	status = check_parts(value, want, err);
 	for (size_t i = 0; i < want->n_targets && status == 0; i++) {
-		const char *part = nn_classes_part(value, want->targets[i].name, &n);
+		const char *part = nn_classes_part(value, want->n_targets, want->targets[i].name, &n);
 		char *list = part ? nn_strndup(part, n, err) : NULL;
 
 		if (part && !list)

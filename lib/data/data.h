@@ -60,9 +60,10 @@ struct nn_want_input {
 	bool lengths;
 };
 /*
- * What --classes says of an output of several, "OUTPUT=FILE|N,...": *n bytes; NULL: nothing.
+ * The list of --classes (NULL: none) for an output, *n bytes of it: the value as a whole where the
+ * model has one output, else its part of "OUTPUT=FILE|N,..."; NULL: none.
  */
-const char *nn_classes_part(const char *value, const char *output, size_t *n);
+const char *nn_classes_part(const char *value, size_t n_outputs, const char *output, size_t *n);
 
 struct nn_want_target {
 	const char *name; /* of the output line, NULL: the only one */

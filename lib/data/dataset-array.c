@@ -63,31 +63,29 @@ static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
 	return add_columns(ds, schema, err);
 }
 
-static int check_all(const struct nn_dataset *ds, size_t i, size_t most, const char *place,
-		     size_t *count, struct nn_error *err)
-{
-	const struct nn_row_block *source = &ds->inputs[i].source;
+/* Numbers of categories of an input: what they are checked against, and the most there is. */
+struct categories {
+	size_t most, *count;
+	const char *place;
+};
 
-	return nn_dataset_check_categories(source, ds->rows, source->stride, most, 0, place, count,
+static int check_row(void *arg, const struct nn_row_block *row, size_t number, struct nn_error *err)
+{
+	const struct categories *c = arg;
+
+	return nn_dataset_check_categories(row, 1, row->stride, c->most, number, c->place, c->count,
 					   err);
 }
 
-static int check_streamed(const struct nn_dataset *ds, size_t i, size_t most, const char *place,
-			  size_t *count, struct nn_error *err)
+static int check_rows(const struct nn_dataset *ds, size_t i, struct categories *c,
+		      struct nn_error *err)
 {
-	struct nn_row_block row = ds->inputs[i].source;
-	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
-	int status = values ? 0 : -1;
+	const struct nn_row_block *source = &ds->inputs[i].source;
 
-	row.data = values;
-	for (uint64_t r = 0; status == 0 && r < ds->rows; r++) {
-		status = nn_dataset_stream_row(ds, r, values, err);
-		if (status == 0)
-			status = nn_dataset_check_categories(&row, 1, row.stride, most, r, place,
-							     count, err);
-	}
-	nn_free(values);
-	return status;
+	return nn_dataset_streams(ds)
+		       ? nn_dataset_stream_each(ds, check_row, c, err)
+		       : nn_dataset_check_categories(source, ds->rows, source->stride, c->most, 0,
+						     c->place, c->count, err);
 }
 
 /* Numbers of categories as they are. */
@@ -101,8 +99,8 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 	if (want && want->hash)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is an array, but hash= wants columns of a table", place);
-	if ((nn_dataset_streams(ds) ? check_streamed : check_all)(
-		    ds, i, want ? want->rows : schema->rows, place, &count, err) < 0)
+	if (check_rows(ds, i, &(struct categories){ want ? want->rows : schema->rows, &count, place },
+		       err) < 0)
 		return -1;
 	if (!want)
 		return 0;

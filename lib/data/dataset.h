@@ -147,6 +147,11 @@ static inline int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t ro
 {
 	return (ds->files.in_file ? nn_dataset_file_row : nn_dataset_picture_row)(ds, row, to, err);
 }
+/* streamed.c: each of them in turn, as row 0 of a block of one, until visit is -1. */
+int nn_dataset_stream_each(const struct nn_dataset *ds,
+			   int (*visit)(void *arg, const struct nn_row_block *row, size_t number,
+					struct nn_error *err),
+			   void *arg, struct nn_error *err);
 
 /*
  * streamed.c: what sources of such rows give for an input, of rows that lie at `made` and of those

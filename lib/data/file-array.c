@@ -145,20 +145,33 @@ static int turn_rows(struct passing *p, const struct nn_file_rows *from,
 	return status ? -1 : 0;
 }
 
+/* files.in_file becomes rows of fd (taken) from `at` on; swap: they have the other order of bytes. */
+static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd, uint64_t at, bool swap,
+		    struct nn_error *err)
+{
+	struct nn_file_rows *rows = nn_file_rows_new(fd, how->place, err);
+
+	if (!rows)
+		return -1;
+	rows->at = at;
+	rows->values = how->per_row;
+	rows->from = how->from;
+	rows->to = how->real;
+	rows->swap = swap;
+	ds->files.in_file = rows;
+	return 0;
+}
+
 /* files.in_file moves to rows in another file. */
 static int turn(struct nn_dataset *ds, const struct nn_samples *how, const struct nn_shape *shape,
 		struct nn_error *err)
 {
-	struct nn_file_rows *columns = ds->files.in_file, *rows;
+	struct nn_file_rows *columns = ds->files.in_file;
 	int fd = nn_unnamed_file(how->place, "rows", err), status = -1;
 	struct passing p = { 0 };
 
-	if (fd < 0 || !(rows = nn_file_rows_new(fd, how->place, err)))
+	if (fd < 0 || set_rows(ds, how, fd, 0, false, err) < 0)
 		return -1;
-	rows->values = columns->values;
-	rows->from = columns->from;
-	rows->to = columns->to;
-	ds->files.in_file = rows;
 	if (passing_init(&p, how, fd, err) == 0)
 		status = turn_rows(&p, columns, shape, ds->files.memory, err);
 	passing_fini(&p);
@@ -176,7 +189,6 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	bool turned = h->fortran && h->shape.rank > 1, kept;
 	struct nn_samples how = { h->dtype, nn_sample_type(h->dtype, ds->dtype), nn_input_name(input),
 				  0, nn_row_size(&h->shape), nan_allowed };
-	struct nn_file_rows *rows;
 	struct passing p = { 0 };
 	uint64_t at = 0;
 	int fd = nn_input_reopen(input, &at), status = -1;
@@ -187,13 +199,9 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	kept = fd < 0;
 	if (kept && (fd = nn_unnamed_file(how.place, "rows", err)) < 0)
 		return -1;
-	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, how.place, err)))
+	/* what is kept has this machine's order */
+	if (set_rows(ds, &how, fd, at, h->swap && !kept, err) < 0)
 		return -1;
-	rows->at = at;
-	rows->values = how.per_row;
-	rows->from = h->dtype;
-	rows->to = how.real;
-	rows->swap = h->swap && !kept; /* what is kept has this machine's order */
 	if (!kept && (turned || how.real == NN_U8))
 		status = nn_input_pass(input, h->bytes, err);
 	else if (passing_init(&p, &how, kept ? fd : -1, err) == 0)
@@ -209,7 +217,6 @@ int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
 	struct nn_samples how = { t->dtype, nn_sample_type(t->dtype, ds->dtype), place, 0,
 				  nn_row_size(&t->shape), nan_allowed };
 	size_t n = nn_shape_count(&t->shape), size = nn_dtype_size(t->dtype);
-	struct nn_file_rows *rows;
 	struct passing p = { 0 };
 	int status;
 
@@ -218,16 +225,13 @@ int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
 						 .picture = nn_is_picture(t->dtype, &t->shape, false) };
 	if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
-	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, place, err)))
+	if (set_rows(ds, &how, fd, at, false, err) < 0)
 		return -1;
-	rows->at = at;
-	rows->values = how.per_row;
-	rows->from = t->dtype;
-	rows->to = how.real;
 	status = passing_init(&p, &how, -1, err);
 	for (size_t done = 0, some; status == 0 && how.real != NN_U8 && done < n; done += some) {
 		some = n - done < CHUNK ? n - done : CHUNK;
-		status = nn_file_rows_bytes(rows, at + done * size, p.values, some * size, err);
+		status = nn_file_rows_bytes(ds->files.in_file, at + done * size, p.values,
+					    some * size, err);
 		if (status == 0)
 			status = check(&p, p.values, done, some, err);
 	}

@@ -42,20 +42,13 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 	return false;
 }
 
-/* Rows that stay in a file come through memory one after another. */
-static int find_streamed(struct nn_dataset *ds, struct nn_error *err)
+static int note_row(void *arg, const struct nn_row_block *row, size_t number, struct nn_error *err)
 {
-	struct nn_row_block row = ds->inputs[0].source;
-	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
-	int status = values ? 0 : -1;
+	struct nn_dataset *ds = arg;
 
-	row.data = values;
-	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
-		status = nn_dataset_stream_row(ds, r, values, err);
-		ds->left_out[r] = status == 0 && input_misses(ds, 0, &row, 0);
-	}
-	nn_free(values);
-	return status;
+	(void)err;
+	ds->left_out[number] = input_misses(ds, 0, row, 0);
+	return 0;
 }
 
 int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
@@ -67,7 +60,8 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;
-	if (streams && ds->inputs[0].source.dtype != NN_U8 && find_streamed(ds, err) < 0)
+	if (streams && ds->inputs[0].source.dtype != NN_U8 &&
+	    nn_dataset_stream_each(ds, note_row, ds, err) < 0)
 		return -1;
 	for (size_t r = 0; r < ds->rows; r++) {
 		for (size_t i = 0; !streams && i < ds->schema->n_inputs; i++)

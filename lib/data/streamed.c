@@ -35,3 +35,22 @@ int nn_dataset_fill_streamed(const void *data, size_t input, const uint64_t *row
 	nn_free(made);
 	return status;
 }
+
+int nn_dataset_stream_each(const struct nn_dataset *ds,
+			   int (*visit)(void *arg, const struct nn_row_block *row, size_t number,
+					struct nn_error *err),
+			   void *arg, struct nn_error *err)
+{
+	struct nn_row_block row = ds->inputs[0].source;
+	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
+	int status = values ? 0 : -1;
+
+	row.data = values;
+	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
+		status = nn_dataset_stream_row(ds, r, values, err);
+		if (status == 0)
+			status = visit(arg, &row, r, err);
+	}
+	nn_free(values);
+	return status;
+}

@@ -71,6 +71,13 @@ static int check_begin(const struct nn_archive *archive, const struct nn_zip_mem
 	return status < 0 ? -1 : 0;
 }
 
+static int check_sum(uint32_t crc, const struct nn_zip_member *m, const char *place,
+		     struct nn_error *err)
+{
+	return crc == m->crc ? 0
+			     : nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
+}
+
 /* What a member holds: its data where it is stored, else decompressed into a block. */
 static int unpack(const struct nn_zip_member *m, const char *place, struct nn_block *block,
 		  const unsigned char **bytes, struct nn_error *err)
@@ -93,9 +100,7 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 			return -1;
 		*bytes = block->data;
 	}
-	if (nn_crc32(0, *bytes, m->size) != m->crc)
-		return nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
-	return 0;
+	return check_sum(nn_crc32(0, *bytes, m->size), m, place, err);
 }
 
 static int read_array(const unsigned char *bytes, size_t n, const char *place,
@@ -247,8 +252,7 @@ static int check_crc(const struct waiting *w, const struct nn_zip_member *m, con
 			return cannot_read(place, err);
 		crc = nn_crc32(crc, part, n);
 	}
-	return crc == m->crc ? 0
-			     : nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
+	return check_sum(crc, m, place, err);
 }
 
 /* The type and shape of a large array that lies as it is given. 1; 0: it has to be read. */

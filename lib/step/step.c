@@ -124,7 +124,8 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	for (int i = 0; i < options->program->n_inputs; i++)
 		nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
 	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 ||
-	    nn_step_resident_init(s, err) < 0 || nn_step_transfer_init(s, err) < 0 || waiting_new(s, err) < 0 ||
+	    nn_step_resident_init(s, err) < 0 || nn_step_transfer_init(s, err) < 0 ||
+	    waiting_new(s, err) < 0 ||
 	    nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph,
 			     options->program, options->pool, &s->place.optimizer, err) < 0)
 		goto fail;

@@ -25,11 +25,8 @@ static void add_classes(const struct nn_train *t, struct nn_text *said)
 	struct stat st;
 
 	for (size_t i = 0; classes && i < n_out; i++) {
-		size_t n = strlen(classes);
-		const char *part =
-			n_out == 1
-				? classes
-				: nn_classes_part(classes, nn_net_output(t->task.net, i)->name, &n);
+		size_t n;
+		const char *part = nn_classes_part(classes, n_out, nn_net_output(t->task.net, i)->name, &n);
 		char path[PATH_MAX];
 
 		if (part && snprintf(path, sizeof path, "%.*s", (int)n, part) < (int)sizeof path &&

@@ -99,8 +99,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 				   : n_out == 1 ? t->setup.data->target
 						: NULL,
 			.classes = loss == NN_LOSS_CROSS_ENTROPY ||
-				   (classes &&
-				    (n_out == 1 || nn_classes_part(classes, out->name, &n))),
+				   nn_classes_part(classes, n_out, out->name, &n),
 			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
 			.plain = loss == NN_LOSS_BCE,
 			.size = out->size,

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "chart/chart.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -262,7 +263,7 @@ static void race_end(struct race *race)
 
 static int race_begin(struct race *race, struct nn_error *err)
 {
-	const char *place = getenv("TMPDIR"), *plot = race->setup->train->plot;
+	const char *plot = race->setup->train->plot;
 
 	for (const char *at = race->setup->train->race; *at; at += *at == ',') {
 		size_t length = strcspn(at, ",");
@@ -275,7 +276,7 @@ static int race_begin(struct race *race, struct nn_error *err)
 	    (plot && nn_output_open(&race->picture, plot, false, err) < 0))
 		return -1;
 	snprintf(race->directory, sizeof race->directory, "%s/nn-race.XXXXXX",
-		 place && *place ? place : "/tmp");
+		 nn_temporary_folder());
 	if (!mkdtemp(race->directory)) {
 		nn_fail_errno(err, NN_EFAIL, "--race: %s", race->directory);
 		*race->directory = '\0';

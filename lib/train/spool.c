@@ -29,13 +29,6 @@ const char *nn_spool_file(const struct nn_train_options *o)
 	return o->spool && !is_size(o->spool, &bytes) ? o->spool : NULL;
 }
 
-static const char *temporary_folder(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	return tmp && *tmp ? tmp : "/tmp";
-}
-
 static uint64_t half_of_folder(const char *folder)
 {
 	struct statvfs fs;
@@ -99,7 +92,7 @@ static int keep(const char *path, struct nn_error *err)
 /* --spool=SIZE (value; NULL: half of the space): a file without a name takes the place of stdin. */
 static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 {
-	const char *folder = temporary_folder();
+	const char *folder = nn_temporary_folder();
 	char *name = nn_alloc(strlen(folder) + sizeof "/nn-spool.XXXXXX", 1, err);
 	uint64_t taken = 0;
 	ssize_t got = 0;
@@ -179,7 +172,7 @@ int nn_spool_stdin(const struct nn_train_setup *setup, struct nn_error *err)
 		return 0;
 	if (value && is_size(value, &limit))
 		return bounded(limit, value, err);
-	return bounded(half_of_folder(temporary_folder()), NULL, err);
+	return bounded(half_of_folder(nn_temporary_folder()), NULL, err);
 }
 
 int nn_spool(struct nn_train *t, struct nn_error *err)

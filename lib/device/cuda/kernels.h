@@ -345,6 +345,7 @@ struct nn_gather_args {
 	void *to;
 };
 
+#define NN_PEAK_CHAINS 8 /* of a thread: more than a multiply-add takes cycles */
 struct nn_peak_args {
 	size_t n, rounds, wide; /* wide: of `from` */
 	const struct nn_wide *from;

@@ -3,7 +3,6 @@
 
 #define NN_FMA_THREADS ((size_t)1 << 18)
 #define NN_READ_THREADS ((size_t)1 << 17)
-#define NN_FMA_CHAINS 8 /* of a thread (peak.cu) */
 
 double NN_CUDA(fma)(struct nn_queue *queue, size_t rounds)
 {
@@ -15,7 +14,7 @@ double NN_CUDA(fma)(struct nn_queue *queue, size_t rounds)
 	a.term = (real)0.001;
 	a.to = nn_cuda_sums(queue);
 	NN_ASK(queue, peak_fma, a);
-	return (double)a.n * (double)rounds * NN_FMA_CHAINS * 2;
+	return (double)a.n * (double)rounds * NN_PEAK_CHAINS * 2;
 }
 
 void NN_CUDA(read)(struct nn_queue *queue, const void *memory, size_t bytes, size_t rounds)

@@ -1,8 +1,6 @@
 /* What a device can do at most: multiply-adds in registers alone, and reading alone. */
 #include "device/cuda/phase.h"
 
-#define NN_PEAK_CHAINS 8 /* of a thread: more than a multiply-add takes cycles */
-
 NN_MAP(peak_fma, struct nn_peak_args)
 {
 	real chain[NN_PEAK_CHAINS], sum = 0;

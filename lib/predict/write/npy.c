@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/real.h"
@@ -41,12 +42,10 @@ size_t nn_write_npy_values(const struct nn_emitted *e)
 
 FILE *nn_write_spool(struct nn_error *err)
 {
-	const char *directory = getenv("TMPDIR");
+	const char *directory = nn_temporary_folder();
 	char path[4096];
 	int fd;
 
-	if (!directory || !*directory)
-		directory = "/tmp";
 	if (snprintf(path, sizeof path, "%s/nn-predict.XXXXXX", directory) >= (int)sizeof path ||
 	    (fd = mkstemp(path)) < 0) {
 		nn_fail_errno(err, NN_EFAIL, "%s: cannot make a temporary file", directory);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "train/state/checkpoint.h"
@@ -34,13 +35,6 @@ struct trials {
 	struct nn_loader loader;
 	void **wanted, **found; /* parameters at the end */
 };
-
-static const char *temporary_folder(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	return tmp && *tmp ? tmp : "/tmp";
-}
 
 /* ---- a trial ---- */
 
@@ -130,7 +124,7 @@ static int run(struct trials *all, const struct byte_trial *how, void **params,
 	if (!t)
 		return -1;
 	if (how->resume) {
-		snprintf(state, sizeof state, "%.4000s/nn-selfcheck.XXXXXX", temporary_folder());
+		snprintf(state, sizeof state, "%.4000s/nn-selfcheck.XXXXXX", nn_temporary_folder());
 		if ((fd = mkstemp(state)) < 0) {
 			nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", state);
 			goto out;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/pool.h"
 #include "model/onnx.h"
 #include "train/try/try-inside.h"
@@ -139,7 +140,6 @@ static int finish(struct nn_tries *all, int *stopped, struct nn_error *err)
 static int begin(struct nn_tries *all, struct nn_error *err)
 {
 	struct nn_train_setup *s = all->setup;
-	const char *place = getenv("TMPDIR");
 	struct nn_tries_before before;
 	int status;
 
@@ -154,7 +154,7 @@ static int begin(struct nn_tries *all, struct nn_error *err)
 	if (all->trials == MAP_FAILED)
 		return nn_fail_errno(err, NN_ENOMEM, "--try: %zu trainings", all->n);
 	snprintf(all->directory, sizeof all->directory, "%s/nn-try.XXXXXX",
-		 place && *place ? place : "/tmp");
+		 nn_temporary_folder());
 	if (!mkdtemp(all->directory)) {
 		nn_fail_errno(err, NN_EFAIL, "--try: %s", all->directory);
 		*all->directory = '\0';
