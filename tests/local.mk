@@ -492,7 +492,7 @@ FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-o
 	$(srcdir)/lib/file/torch/*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
 	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
 	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c $(srcdir)/lib/data/c[ih]*.c \
-	$(srcdir)/lib/data/measure.c $(srcdir)/lib/data/fill.c $(srcdir)/lib/file/idx.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/array.c \
+	$(srcdir)/lib/data/measure.c $(srcdir)/lib/data/fill.c $(srcdir)/lib/file/idx.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/array/array.c \
 	$(addprefix $(srcdir)/lib/model/, argument.c canonical.c category.c expand.c key.c lex.c names.c net.c parse.c resolve.c statement.c)
 tests/fuzz/readers: all
 	@mkdir -p tests/fuzz
@@ -501,7 +501,7 @@ tests/fuzz/readers: all
 $(FUZZ_OF_READERS): tests/fuzz/readers
 	tests/fuzz/readers --$(@:fuzz-%=%) $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=$(if $(filter %cifar,$@),7000,4000) \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
-FUZZ_CACHE = $(srcdir)/lib/data/cache/read.c $(srcdir)/lib/data/file-rows.c $(srcdir)/lib/data/streamed.c $(srcdir)/lib/data/sequence/sequence.c \
+FUZZ_CACHE = $(srcdir)/lib/data/cache/read.c $(srcdir)/lib/data/array/file-rows.c $(srcdir)/lib/data/streamed.c $(srcdir)/lib/data/sequence/sequence.c \
 	$(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/measure.c $(srcdir)/lib/data/missing.c \
 	$(srcdir)/lib/data/fill.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/weights.c $(srcdir)/lib/data/schema/*.c $(srcdir)/lib/file/json.c
 fuzz-cache: all

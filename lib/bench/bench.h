@@ -5,6 +5,8 @@
 #ifndef NN_BENCH_BENCH_H
 #define NN_BENCH_BENCH_H
 
+#include <string.h>
+
 #include "base/option.h"
 #include "base/shape.h"
 #include "data/data.h"

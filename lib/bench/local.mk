@@ -17,9 +17,9 @@ lib_libnn_la_SOURCES += \
 	lib/bench/machine/copies.c \
 	lib/bench/machine/copies.h \
 	lib/bench/explain.c \
-	lib/bench/input.c \
-	lib/bench/input-file.c lib/bench/input-file.h \
-	lib/bench/input-stages.c lib/bench/input-stages.h \
+	lib/bench/input/input.c \
+	lib/bench/input/file.c lib/bench/input/file.h \
+	lib/bench/input/stages.c lib/bench/input/stages.h \
 	lib/bench/speedup.c \
 	lib/bench/speedup.h \
 	lib/bench/channel.c \

@@ -3,7 +3,7 @@
 #define NN_DATA_DATASET_H
 
 #include "base/sha256.h"
-#include "data/array.h"
+#include "data/array/array.h"
 #include "data/coding.h"
 #include "data/table/columns.h"
 #include "data/data.h"
@@ -75,7 +75,7 @@ struct nn_data_files {
 		size_t pictures, arrays; /* as nn_want has it */
 	} may_take;
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
-	struct nn_file_rows *in_file;      /* rows that stay in a cache or an array (file-rows.h); or NULL */
+	struct nn_file_rows *in_file;      /* rows that stay in a cache or an array (array/file-rows.h); or NULL */
 };
 
 struct nn_dataset {
@@ -126,7 +126,7 @@ struct nn_raw_target {
 };
 
 /*
- * picture/streamed.c, file-rows.c: the source of rows that stay where files.pictures or files.in_file
+ * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or files.in_file
  * says; and one of them, as it is there or decoded.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
@@ -190,7 +190,7 @@ int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct n
 			    struct nn_raw_target *raw, struct nn_error *err);
 
 /*
- * file-array.c: does an array take more than it may? Then it stays in a file: files.in_file, and an
+ * array/stay.c: does an array take more than it may? Then it stays in a file: files.in_file, and an
  * array without data of the first input. The source is made when its rows are set.
  */
 bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *input,
@@ -208,7 +208,7 @@ int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
 int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
 			   double *sums, double *present, struct nn_error *err);
 
-/* How formats read files: dataset-table.c, dataset-array.c. */
+/* How formats read files: dataset-table.c, array/dataset.c. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
 int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,

@@ -5,9 +5,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/sequence/arrays.c lib/data/sequence/line.c lib/data/sequence/line.h lib/data/sequence/lines.c \
 	lib/data/sequence/sequence.c lib/data/sequence/sequence.h \
 	lib/data/cache/cache.h lib/data/cache/key.c lib/data/cache/read.c lib/data/cache/write.c \
-	lib/data/file-array.c lib/data/file-rows.c lib/data/file-rows.h lib/data/streamed.c \
-	lib/data/array.c \
-	lib/data/array.h \
+	lib/data/array/array.c lib/data/array/array.h lib/data/array/dataset.c \
+	lib/data/array/file-rows.c lib/data/array/file-rows.h lib/data/array/stay.c \
 	lib/data/batch.c \
 	lib/data/characters.c \
 	lib/data/cifar.c \
@@ -16,7 +15,6 @@ lib_libnn_la_SOURCES += \
 	lib/data/coding.h \
 	lib/data/columns-text.c \
 	lib/data/data.h \
-	lib/data/dataset-array.c \
 	lib/data/dataset-category.c \
 	lib/data/dataset-made.c \
 	lib/data/dataset-open.c \
@@ -47,6 +45,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/schema/schema.h \
 	lib/data/size.c \
 	lib/data/source.h \
+	lib/data/streamed.c \
 	lib/data/label-kind.c \
 	lib/data/labels.c \
 	lib/data/target.c \

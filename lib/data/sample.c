@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "data/array.h"
+#include "data/array/array.h"
 #include "data/data.h"
 
 bool nn_is_picture(enum nn_dtype dtype, const struct nn_shape *rows, bool pictures)

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/cache/cache.h"
-#include "data/file-rows.h"
+#include "data/array/file-rows.h"
 #include "data/sequence/sequence.h"
 #include "file/json.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/input-file.h"
+#include "bench/input/file.h"
 #include "file/input.h"
 
 #define PIECE ((size_t)1 << 20)

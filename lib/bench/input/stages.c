@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/input-stages.h"
+#include "bench/input/stages.h"
 #include "chart/chart.h"
 
 const struct nn_report_column nn_input_columns[] = {

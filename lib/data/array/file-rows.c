@@ -5,7 +5,7 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/file-rows.h"
+#include "data/array/file-rows.h"
 #include "file/convert.h"
 
 struct nn_file_rows *nn_file_rows_new(int fd, const char *path, struct nn_error *err)

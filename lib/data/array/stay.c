@@ -9,7 +9,7 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/file-rows.h"
+#include "data/array/file-rows.h"
 #include "file/convert.h"
 
 #define CHUNK ((size_t)16384) /* values that go by at once */

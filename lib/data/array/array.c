@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/real.h"
 #include "base/text.h"
-#include "data/array.h"
+#include "data/array/array.h"
 #include "file/convert.h"
 
 #define CHUNK ((size_t)16384) /* values converted at once */

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/input-file.h"
-#include "bench/input-stages.h"
+#include "bench/input/file.h"
+#include "bench/input/stages.h"
 #include "data/ahead/verdict.h"
 #include "data/augment/augment.h"
 #include "data/loader.h"
