@@ -14,7 +14,7 @@
 #define NN_CUDA_NEAR 9 /* its memory is the host's, and calls return when done: for table tests */
 
 struct nn_apart nn_apart;
-bool nn_cuda_backwards;
+_Thread_local bool nn_cuda_backwards;
 
 struct launch {
 	const struct nn_cuda_kernel *kernel;
@@ -86,7 +86,7 @@ void *nn_cuda_sums(struct nn_queue *queue)
 /* All ways, as drawn: large tiles, smaller ones, blocks of few rows, a thread for each element. */
 bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 {
-	static unsigned drawn;
+	static _Thread_local unsigned drawn; /* a server has several threads */
 
 	(void)size;
 	(void)m;

@@ -22,7 +22,7 @@
 	extern const struct nn_cuda_kernel nn_simt_##name##_f32, nn_simt_##name##_f64;
 #include "device/cuda/kernels.def"
 
-bool nn_cuda_backwards;
+_Thread_local bool nn_cuda_backwards;
 
 /* A launch, a copy of lines, bytes set, or what a library does. */
 struct work {

@@ -127,7 +127,7 @@ static inline void nn_copied(void)
 #define NN_COPY_WIDE(to, from) nn_copy_wide(to, from)
 #define NN_COPIED() nn_copied()
 
-extern bool nn_cuda_backwards; /* threads of a phase */
+extern _Thread_local bool nn_cuda_backwards; /* threads of a phase */
 
 #define NN_MAP(name, args_t) \
 	NN_INLINE void name##_at(const args_t *a, size_t i); \
