@@ -22,7 +22,7 @@ enum nn_on_error { NN_ON_ERROR_FAIL, NN_ON_ERROR_SKIP, NN_ON_ERROR_MARK };
 /* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
 struct nn_data_options {
 	const char *target;    /* COLUMN,... NULL: not given */
-	const char *weight;    /* COLUMN of a table with what each row weighs; NULL: 1 */
+	const char *weight;    /* COLUMN, member or array with what each row weighs; NULL: 1 */
 	const char *normalize; /* auto none standard minmax FACTOR; NULL: auto */
 	enum nn_header header;
 	enum nn_missing missing;

@@ -379,6 +379,7 @@ static struct nn_dataset *new_known(const struct nn_known *known, struct nn_erro
 	ds->coding = known->coding;
 	ds->rules.table = known->table;
 	if ((!known->target || (ds->rules.target = nn_strdup(known->target, err))) &&
+	    (!known->weight || (ds->rules.weight = nn_strdup(known->weight, err))) &&
 	    reserve(ds, err) == 0)
 		return ds;
 	nn_dataset_free(ds);

@@ -267,6 +267,7 @@ struct nn_known {
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
 	const char *target; /* --target */
+	const char *weight; /* what its rows weigh, where the file has it; NULL: nobody asks */
 	struct nn_table_form table;
 };
 /* The targets of a file of their own. */
@@ -310,8 +311,14 @@ int nn_dataset_tell_columns(struct nn_dataset *ds, const struct nn_table *table,
 struct nn_table_form nn_dataset_form(const struct nn_table_form *given,
 				     const struct nn_schema *schema, bool inputs);
 
-/* weights.c: of rows as a table gave them, target_values each, at a slot; afterwards, whether any
- * counts. */
+/*
+ * weights.c: of rows as a table gave them, target_values each, at a slot; or of the tensor that
+ * --weight names, in a file whose rows are known; afterwards, whether any counts. Is it a weight?
+ * NaN is one of a row that --missing=drop leaves out.
+ */
+bool nn_dataset_is_weight(const struct nn_dataset *ds, double weight);
+int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const char *file,
+			struct nn_error *err);
 int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values,
 			    size_t target_values, size_t slot, struct nn_error *err);
 int nn_dataset_check_weights(const struct nn_dataset *ds, struct nn_error *err);

@@ -72,10 +72,11 @@ const struct nn_opt nn_data_opts[] = {
 	  .type = NN_OPT_STRING,
 	  .offset = offsetof(struct nn_data_options, weight),
 	  .arg = "COLUMN",
-	  .help = "column of a CSV with what each row weighs in the loss and in metrics",
-	  .man = "By name, or by number where there is no header; no input then. Weights are 0 or "
-		 "more; sums over rows are divided by the sum of their weights. The model "
-		 "remembers "
+	  .help = "column with what each row weighs in the loss and in metrics",
+	  .man = "By name, or by number where a table has no header; no input then. Of .npz and "
+		 "safetensors the array of that name, of JSON lines the member. Weights are 0 or "
+		 "more; sums over rows are divided by the sum of their weights, and where a row has "
+		 "a target at each position all of them weigh as it does. The model remembers "
 		 "the column, and nn-predict --score weighs by it." },
 	{ .name = "header",
 	  .type = NN_OPT_CHOICE,

@@ -1,6 +1,14 @@
-/* --weight: what the rows of a table weigh in losses and metrics. */
+/*
+ * --weight: what rows weigh in losses and metrics, from a column of a table, a member of JSON lines or
+ * an array beside the others.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "file/convert.h"
 
 int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values,
 			    size_t target_values, size_t slot, struct nn_error *err)
@@ -13,12 +21,66 @@ int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values
 	return ds->weights ? 0 : -1;
 }
 
+bool nn_dataset_is_weight(const struct nn_dataset *ds, double weight)
+{
+	return isnan(weight) ? ds->rules.missing == NN_MISSING_DROP : weight >= 0 && !isinf(weight);
+}
+
+/* ---- an array of them ---- */
+
+/* The values of a tensor, which may have stayed in their file. */
+static int read_weights(struct nn_dataset *ds, const struct nn_st *st, const struct nn_st_tensor *t,
+			struct nn_error *err)
+{
+	const void *from = t->data;
+	void *values = NULL;
+	uint64_t at;
+	int fd;
+
+	if (nn_st_later_place(st, t, &fd, &at) && !(from = values = nn_st_later_read(st, t, err)))
+		return -1;
+	ds->weights = nn_alloc(ds->rows, sizeof *ds->weights, err);
+	if (ds->weights && ds->rows)
+		nn_convert(t->dtype, from, ds->rows, NN_F64, ds->weights);
+	nn_free(values);
+	return ds->weights ? 0 : -1;
+}
+
+int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const char *file,
+			struct nn_error *err)
+{
+	const char *name = ds->rules.weight;
+	const struct nn_st_tensor *t = name ? nn_st_find(st, name) : NULL;
+	char place[300], quoted[NN_QUOTED], text[NN_NUMBER], shape[NN_SHAPE_TEXT];
+
+	if (!name || (!t && ds->lenient))
+		return 0;
+	if (!t && !nn_tensor_for(st, file, name, NULL, false, err))
+		return nn_fail_at(err, "--weight");
+	snprintf(place, sizeof place, "%.90s: tensor %s", file,
+		 nn_quote(quoted, t->name, strlen(t->name)));
+	if (t->shape.rank < 1 || t->shape.dim[0] != ds->rows || nn_row_size(&t->shape) != 1)
+		return nn_fail(err, NN_EFORMAT, "%s: is %s, expected a weight for each of %zu rows",
+			       place, nn_shape_text(shape, &t->shape), ds->rows);
+	if (read_weights(ds, st, t, err) < 0)
+		return -1;
+	for (size_t r = 0; r < ds->rows; r++)
+		if (!nn_dataset_is_weight(ds, ds->weights[r])) {
+			nn_format_f64(text, ds->weights[r]);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: row %zu: found %s, expected a weight of 0 or more",
+				       place, r + 1, text);
+		}
+	return 0;
+}
+
 int nn_dataset_check_weights(const struct nn_dataset *ds, struct nn_error *err)
 {
 	if (!ds->rules.weight)
 		return 0;
 	if (!ds->weights)
-		return nn_fail(err, NN_EFORMAT, "--weight=%s: %s is no table, it has no columns",
+		return nn_fail(err, NN_EFORMAT,
+			       "--weight=%s: %s has neither columns nor named arrays",
 			       ds->rules.weight, ds->files.file[0].path);
 	for (size_t r = 0; r < ds->rows; r++)
 		if (ds->weights[r] > 0 && !nn_dataset_left_out(ds, r))

@@ -36,8 +36,10 @@ static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
 				 classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype), err);
 	if (!e->targets[i])
 		return -1;
-	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], e->host, shape,
-			      e->max_rows, err);
+	if (nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], e->host, shape,
+			   e->max_rows, err) < 0)
+		return -1;
+	return e->weights ? nn_metrics_take_weights(e->metrics[i], err) : 0;
 }
 
 static size_t n_blocks(const struct nn_evaluator *e)

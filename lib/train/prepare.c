@@ -89,10 +89,6 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 				       o->class_weight ? "class-weight" : "ignore");
 		return nn_train_check_range(t, i, err);
 	}
-	if (t->setup.data->weight && nn_dataset_target_size(t->task.dataset, (size_t)i) > 1)
-		return nn_fail(err, NN_EFAIL,
-			       "--weight=%s: rows with a class for each position have no weights",
-			       t->setup.data->weight);
 	if (target->n_labels == 1)
 		nn_tell_warning(&t->told,
 				"%s: the target has one class only, \"%s\": any answer is right",

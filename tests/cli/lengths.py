@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
 # step of SGD.
-# usage: lengths.py data|compare|attention
+# usage: lengths.py data|compare|attention|weighed|weights
 import json
 import subprocess
 import sys
@@ -59,10 +59,10 @@ def state(path):
     }
 
 
-def step_of_sgd(text, file):
+def step_of_sgd(text, file, *options):
     """The weights before and after a step with all rows."""
     for steps in 0, 1:
-        train = "nn-train -q -m".split() + [text, file, "--precision=f64", "--optimizer=sgd", "--lr=0.5"]
+        train = "nn-train -q -m".split() + [text, file, "--precision=f64", "--optimizer=sgd", "--lr=0.5", *options]
         subprocess.run(train + ["-b", "40", f"--steps={steps}", "-o", f"{steps}.st"], check=True)
     return state("0.st"), state("1.st")
 
@@ -147,4 +147,63 @@ def compare():
             same_step(text, {"0": layer, last: dense}, after)
 
 
-{"data": data, "compare": compare, "attention": attention}[sys.argv[1]]()
+def weighed():
+    """Rows with weights, whole ones and others, as arrays and as JSON lines; rows that stand there as often."""
+    x, lengths = rows()
+    rng = np.random.default_rng(2)
+    whole, w = rng.integers(0, 4, len(x)), rng.random(len(x)) + 0.25
+    y = np.array([int(r[:, 0].sum() > 0) for r in x])
+    steps = [(np.cumsum(r[:, 0]) > 0).astype(int) for r in x]
+    often = np.repeat(np.arange(len(x)), whole)
+    packed = {"x": np.concatenate(x), "lengths": lengths}
+    there = {"x": np.concatenate([x[i] for i in often]), "lengths": lengths[often]}
+    for name, of, of_often in (
+        ("rows", y, y[often]),
+        ("steps", np.concatenate(steps), np.concatenate([steps[i] for i in often])),
+    ):
+        np.savez(f"whole-{name}.npz", y=of, w=whole, **packed)
+        np.savez(f"often-{name}.npz", y=of_often, **there)
+        np.savez(f"w-{name}.npz", y=of, w=w[:, None].astype("f4"), **packed)
+        with open(f"w-{name}.jsonl", "w") as f:
+            for i, r in enumerate(x):
+                of_row = int(y[i]) if name == "rows" else steps[i].tolist()
+                f.write(json.dumps({"x": r.tolist(), "w": float(np.float32(w[i])), "y": of_row}) + "\n")
+    for name, bad in (("minus", w * 0 - 2), ("inf", w * np.inf), ("nan", w * np.nan), ("few", w[1:]), ("zeros", w * 0)):
+        np.savez(f"{name}.npz", y=y, w=bad, **packed)
+    many, n = rows(600, seed=3)
+    of_steps = [(np.cumsum(r[:, 0]) > 0).astype(int) for r in many]
+    np.savez("many-steps.npz", x=np.concatenate(many), lengths=n, y=np.concatenate(of_steps), w=rng.random(600))
+    vectors = np.stack([np.r_[r.sum(0), len(r)] for r in x])
+    np.savez("whole-plain.npz", x=vectors, y=y, w=whole.astype("u1"))
+    np.savez("often-plain.npz", x=vectors[often], y=y[often])
+
+
+def weights():
+    import torch
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    torch.set_num_threads(1)
+    x, lengths = rows()
+    packed = pack_sequence([torch.tensor(r, dtype=torch.float64) for r in x], enforce_sorted=False)
+    for file in ("w-rows.npz", "w-steps.npz"):
+        of_rows = file == "w-rows.npz"
+        text = "input ?x2, lstm 5, " + ("last, dense ?" if of_rows else "dense ?")
+        before, after = step_of_sgd(text, file, "--weight=w")
+        layer, dense = torch.nn.LSTM(2, 5, batch_first=True).double(), torch.nn.Linear(5, 2).double()
+        last = "2" if of_rows else "1"
+        fill(layer, "0", before)
+        fill(dense, last, before)
+        out, n = pad_packed_sequence(layer(packed)[0], batch_first=True)
+        w = torch.tensor(np.load(file)["w"][:, 0], dtype=torch.float64)
+        if of_rows:
+            out = torch.stack([o[k - 1] for o, k in zip(out, n)])
+        else:
+            out = torch.cat([o[:k] for o, k in zip(out, n)])
+            w = w.repeat_interleave(n)
+        loss = torch.nn.functional.cross_entropy(dense(out), torch.tensor(np.load(file)["y"]), reduction="none")
+        ((loss * w).sum() / w.sum()).backward()
+        same_step(text, {"0": layer, last: dense}, after)
+
+
+modes = {"data": data, "compare": compare, "attention": attention, "weighed": weighed, "weights": weights}
+modes[sys.argv[1]]()

@@ -245,7 +245,8 @@ const char *nn_rows_kept(const struct nn_rows *r, size_t i)
 
 bool nn_rows_weighs(const struct nn_rows *r)
 {
-	return r->table.csv.input && r->plan.weight_slot != SIZE_MAX;
+	return r->whole ? r->whole->weights != NULL
+			: r->table.csv.input && r->plan.weight_slot != SIZE_MAX;
 }
 
 uint64_t nn_rows_bad(const struct nn_rows *r)

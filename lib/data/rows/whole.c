@@ -7,7 +7,8 @@ static int open_whole(struct nn_rows *r, bool targets, struct nn_error *err)
 	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
 				  .coding = r->coding,
 				  .dtype = r->dtype,
-				  .target = r->target };
+				  .target = r->target,
+				  .weight = r->weight };
 
 	return nn_dataset_open_whole(&r->whole, r->input, r->format, targets, &known, err);
 }
@@ -22,6 +23,8 @@ static int put_row(struct nn_rows *r, struct nn_rows_out *out, uint64_t row, str
 	if (source.ops->lengths && out->beside && out->beside->lengths &&
 	    source.ops->lengths(source.data, &row, 1, out->beside->lengths + out->n, err) < 0)
 		return -1;
+	if (out->beside && out->beside->weights && r->whole->weights)
+		out->beside->weights[out->n] = r->whole->weights[row];
 	for (size_t i = 0; i < r->schema->n_inputs; i++) {
 		struct nn_place place = {
 			.row_bytes = r->coding->inputs[i].size * nn_dtype_size(r->dtype),

@@ -3,6 +3,7 @@
  * values; members with targets hold one number or string, or a list of them.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/limit.h"
@@ -79,6 +80,7 @@ void nn_line_reader_close(struct nn_line_reader *l)
 	nn_free(l->targets);
 	nn_pull_keys_free(l->keys);
 	nn_block_free(&l->text);
+	nn_block_free(&l->weights);
 }
 
 /* ---- targets ---- */
@@ -216,6 +218,49 @@ static int read_steps(struct nn_line_reader *l, struct nn_pull *p, struct nn_blo
 	return 0;
 }
 
+/* ---- weights ---- */
+
+static int read_weight(struct nn_line_reader *l, struct nn_pull *p)
+{
+	const char *name = l->ds->rules.weight;
+	enum nn_pull_kind kind = nn_pull_next(p);
+	char quoted[NN_QUOTED];
+
+	l->weight = NAN;
+	if (kind == NN_PULL_BAD)
+		return -1;
+	if (kind != NN_PULL_NUMBER && kind != NN_PULL_NULL)
+		return nn_pull_fail(p, "%.60s: expected a weight of 0 or more", name);
+	if (kind == NN_PULL_NUMBER && !nn_pull_f64(p, &l->weight))
+		return nn_pull_fail(p, "%.60s: a number beyond f64", name);
+	return nn_dataset_is_weight(l->ds, l->weight)
+		       ? 0
+		       : nn_pull_fail(p, "%.60s: found %s, expected a weight of 0 or more", name,
+				      kind == NN_PULL_NULL ? "null"
+							   : nn_quote(quoted, p->text, p->length));
+}
+
+/* In prediction there may be none, in all rows. */
+static int take_weight(struct nn_line_reader *l, struct nn_error *err)
+{
+	const struct nn_dataset *ds = l->ds;
+	bool found = l->weight != -1;
+
+	if (!ds->rules.weight)
+		return 0;
+	if (ds->rows == 0)
+		l->weighs = found || !ds->lenient;
+	if (l->weighs && !found)
+		return nn_fail(err, NN_EFORMAT, "has no weight \"%.60s\"", ds->rules.weight);
+	if (!l->weighs)
+		return 0;
+	if ((ds->rows + 1) * sizeof l->weight > l->weights.room &&
+	    nn_block_reserve(&l->weights, (ds->rows + ds->rows / 4 + 1) * sizeof l->weight, err) < 0)
+		return -1;
+	((double *)l->weights.data)[ds->rows] = l->weight;
+	return 0;
+}
+
 /* ---- a line ---- */
 
 static int read_member(struct nn_line_reader *l, struct nn_pull *p, struct nn_block *values,
@@ -225,6 +270,8 @@ static int read_member(struct nn_line_reader *l, struct nn_pull *p, struct nn_bl
 		*found = true;
 		return read_steps(l, p, values, at, l->text.room / 2 + 1, err);
 	}
+	if (l->ds->rules.weight && nn_pull_is(p, l->ds->rules.weight))
+		return read_weight(l, p);
 	for (size_t i = 0; i < l->n_targets; i++)
 		if (nn_pull_is(p, l->targets[i].name))
 			return read_target(l, &l->targets[i], p, l->ds->rows == 0, err);
@@ -280,11 +327,14 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 	memcpy(l->text.data, record.text, record.length);
 	for (size_t i = 0; i < l->n_targets; i++)
 		l->targets[i].row = 0;
+	l->weight = -1;
 	nn_pull_begin(&p, l->text.data, record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
 	p.depth_said = l->depth_said;
 	nn_pull_once(&p, l->keys);
 	status = read_object(l, &p, values, at, err);
 	for (size_t i = 0; status == 0 && i < l->n_targets; i++)
 		status = check_target(l, &l->targets[i], err);
+	if (status == 0)
+		status = take_weight(l, err);
 	return status < 0 ? nn_fail_at(err, "%s:%" PRIu64, l->file, record.line) : 1;
 }

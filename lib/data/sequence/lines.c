@@ -116,6 +116,8 @@ int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,
 		status = nn_sequences_close(ds, l.file, err);
 	if (status == 0)
 		status = take_values(ds, l.file, want ? &want->inputs[0] : NULL, err);
+	if (status == 0 && l.weighs)
+		status = nn_dataset_take_weights(ds, &l.weights, 1, 0, err);
 	for (size_t i = 0; status == 0 && i < l.n_targets; i++)
 		status = set_target(ds, l.file, i, want ? &want->targets[i] : NULL, &l.targets[i],
 				    err);

@@ -179,7 +179,7 @@ void nn_sequences_source(struct nn_dataset *ds)
 
 /* ---- formats ---- */
 
-static int check_rules(const struct nn_dataset *ds, const char *file, struct nn_error *err)
+static int check_rules(const struct nn_dataset *ds, struct nn_error *err)
 {
 	if (ds->rules.missing != NN_MISSING_ERROR)
 		return nn_fail(
@@ -189,9 +189,6 @@ static int check_rules(const struct nn_dataset *ds, const char *file, struct nn_
 		return nn_fail(err, NN_EUSAGE,
 			       "--normalize: values of rows of different length are taken as they "
 			       "are");
-	if (ds->rules.weight)
-		return nn_fail(err, NN_EUSAGE, "--weight=%.60s: %s is no table", ds->rules.weight,
-			       file);
 	return 0;
 }
 
@@ -217,7 +214,7 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 			"%s: rows of different length (input ?xN) come as JSON lines or .npz, "
 			"this is %s",
 			nn_input_name(input), reading->format->name);
-	if (check_rules(ds, nn_input_name(input), err) < 0 || nn_sequences_new(ds, err) < 0 ||
+	if (check_rules(ds, err) < 0 || nn_sequences_new(ds, err) < 0 ||
 	    readers[i].read(ds, input, reading, err) < 0)
 		return -1;
 	nn_sequences_source(ds);

@@ -11,11 +11,22 @@ int nn_metrics_take_sums(struct nn_metrics *m, struct nn_error *err)
 	m->sums_bytes = sizeof *m->open + (m->classes ? 0 : m->columns * sizeof *m->open->columns);
 	m->block_bytes =
 		m->sums_bytes +
-		(nn_metrics_by_row(m) ? NN_METRICS_BLOCK * sizeof(struct nn_metric_row) : 0);
+		(nn_metrics_by_row(m)
+			 ? NN_METRICS_BLOCK * m->positions * sizeof(struct nn_metric_row)
+			 : 0);
 	m->open = nn_alloc(1, m->block_bytes, err);
 	m->total = nn_alloc(1, m->sums_bytes, err);
 	m->waiting = nn_alloc(NN_METRICS_LEVELS, m->sums_bytes, err);
 	return m->open && m->total && m->waiting ? 0 : -1;
+}
+
+int nn_metrics_take_weights(struct nn_metrics *m, struct nn_error *err)
+{
+	if (!m->classes || m->positions == 1)
+		return 0;
+	m->weighed = true;
+	nn_metrics_free_sums(m);
+	return nn_metrics_take_sums(m, err);
 }
 
 void nn_metrics_free_sums(struct nn_metrics *m)
@@ -81,7 +92,7 @@ void nn_metrics_add_block(struct nn_metrics *m, const void *block)
 
 	if (nn_metrics_by_row(m))
 		nn_metrics_count_rows(m, (const void *)((const char *)block + m->sums_bytes),
-				      (size_t)sums->rows);
+				      (size_t)sums->rows * m->positions);
 	memcpy(waiting(m, n), block, m->sums_bytes);
 	for (uint64_t number = m->blocks++; number & 1; number >>= 1, n--) {
 		struct nn_metric_sums *left = waiting(m, n - 1);

@@ -18,7 +18,10 @@ struct nn_metric_sums {
 	struct column_sums columns[]; /* numbers alone */
 };
 
-/* A row of one class, in a block behind its sums: what is counted goes by the order of rows. */
+/*
+ * A row of one class, or a position of one that is weighed, in a block behind its sums: what is
+ * counted goes by the order of rows.
+ */
 struct nn_metric_row {
 	double weight, score;
 	int32_t truth, guess;
@@ -32,6 +35,7 @@ struct nn_metrics {
 	struct nn_loss_spec spec;
 	size_t positions, columns, max_rows;
 	bool classes, map; /* map: of a picture, not of a sequence */
+	bool weighed;      /* nn_metrics_take_weights */
 
 	void *row_loss, *class_weights; /* in the device's dtype */
 	int32_t *masked;                /* targets with the ignored class taken out */
@@ -69,15 +73,19 @@ void nn_metrics_clear_counts(struct nn_metrics *metrics);
 void nn_metrics_count(struct nn_metrics *metrics, int32_t truth, size_t guess, double weight);
 void nn_metrics_count_rows(struct nn_metrics *metrics, const struct nn_metric_row *rows, size_t n);
 
-/* One class per row: rows travel in blocks, so that ranks count them in their order. */
+/*
+ * One class per row, or classes with weights: they travel in blocks, so that ranks count them in
+ * their order.
+ */
 static inline bool nn_metrics_by_row(const struct nn_metrics *metrics)
 {
-	return metrics->classes && metrics->positions == 1;
+	return metrics->classes && (metrics->positions == 1 || metrics->weighed);
 }
 
 static inline bool nn_metrics_has_auc(const struct nn_metrics *metrics)
 {
-	return nn_metrics_by_row(metrics) && metrics->columns == 2 && metrics->spec.ignore < 0;
+	return metrics->classes && metrics->positions == 1 && metrics->columns == 2 &&
+	       metrics->spec.ignore < 0;
 }
 
 /* Of the block under way, where there are rows of one class. */

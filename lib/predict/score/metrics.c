@@ -166,7 +166,7 @@ static void add_answer(struct nn_metrics *m, const struct piece *p, size_t i, in
 		nn_metrics_count(m, truth, guess, weight_of(p, row));
 		return;
 	}
-	nn_metrics_rows(m)[(size_t)m->open->rows + row] =
+	nn_metrics_rows(m)[(size_t)m->open->rows * m->positions + i] =
 		(struct nn_metric_row){ weight_of(p, row), score, truth, (int32_t)guess };
 }
 

@@ -43,6 +43,11 @@ int nn_threshold_misplaced(size_t outputs, struct nn_error *err); /* says so */
  * are.
  */
 int nn_metrics_take_probabilities(struct nn_metrics *metrics, struct nn_error *err);
+/*
+ * Rows will come with weights: sums of those of positions are added in the order of rows, too, for
+ * which blocks grow by what is found at each.
+ */
+int nn_metrics_take_weights(struct nn_metrics *metrics, struct nn_error *err);
 void nn_metrics_reset(struct nn_metrics *metrics);
 /*
  * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes,
