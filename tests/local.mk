@@ -303,16 +303,20 @@ endif
 # make bench: reading tables, training steps and predictions beside the peers that are installed
 tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/nets.h
 tests_bench_device_SOURCES = tests/bench/device.c
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/device tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/pictures
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/device tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/pictures tests/bench/start
 tests_bench_pictures_SOURCES = tests/bench/pictures.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_json_SOURCES = tests/bench/json.c
 tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
+# the empty process, too: no library of ours
+tests_bench_start_SOURCES = tests/bench/start.c
+tests_bench_start_LDADD =
+tests_bench_start_LDFLAGS = $(KIND_LDFLAGS) -Wl,--as-needed
 tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/gpu.py tests/bench/cifar.py tests/bench/pictures.py tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
-	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/start
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
 if HAVE_MICROHTTPD
 EXTRA_PROGRAMS += tests/bench/ceiling

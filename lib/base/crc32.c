@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/cpu.h"
 #include "base/crc32.h"
 
 #if defined __x86_64__
@@ -117,7 +118,7 @@ crc_of_blocks(uint32_t crc, const unsigned char *p, size_t n)
 
 static bool has_blocks(void)
 {
-	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+	return NN_CPU_HAS(PCLMULQDQ) && NN_CPU_HAS(SSE4_1);
 }
 #elif defined __aarch64__
 #define WORTH 64

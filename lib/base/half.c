@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/half.h"
 #include "base/wide.h"
 
@@ -56,13 +57,14 @@ static inline uint16_t bits_to_bf16(uint32_t bits)
 }
 
 #define LOOPS(t, to_bits, to_half, QUIET) \
-	NN_WIDE static void widen_##t(const void *half, void *wide, size_t n) \
+	NN_WIDE(void, widen_##t, (const void *half, void *wide, size_t n), (half, wide, n)) \
 	{ \
 		const uint16_t *h = half; \
 		uint32_t *w = wide; \
 		NN_NO_CARRY for (size_t i = 0; i < n; i++) w[i] = to_bits(h[i]); \
 	} \
-	NN_WIDE static size_t narrow_##t(const void *wide, void *half, float divisor, size_t n) \
+	NN_WIDE(size_t, narrow_##t, (const void *wide, void *half, float divisor, size_t n), \
+		(wide, half, divisor, n)) \
 	{ \
 		const float *w = wide; \
 		uint16_t *h = half; \
@@ -84,7 +86,6 @@ LOOPS(bf16, bf16_to_bits, bits_to_bf16, 0x7fc0)
 /* ---- by AVX2 and F16C, whatever else the library is compiled for ---- */
 
 #if defined __x86_64__
-#include <cpuid.h>
 #include <immintrin.h>
 
 #define EIGHT __attribute__((target("avx2,f16c")))
@@ -165,19 +166,9 @@ EIGHT static size_t narrow_bf16_avx2(const void *wide, void *half, float divisor
 	return nan + narrow_bf16(w + i, h + i, divisor, n - i);
 }
 
-/*
- * Not every compiler has a name for F16C in __builtin_cpu_supports. Asked once: under a hypervisor
- * cpuid takes microseconds, more than a short row of halves.
- */
 static bool has_f16c(void)
 {
-	static _Atomic int known; /* 1 + the answer */
-	unsigned a, b, c, d;
-
-	if (!known)
-		known = 1 + (__builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) &&
-			     (c & bit_F16C));
-	return known == 2;
+	return NN_CPU_HAS(AVX2) && NN_CPU_HAS(F16C);
 }
 
 /* ---- by the conversions that every Arm of 64 bits has; bf16 is left to the compiler ---- */

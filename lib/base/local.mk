@@ -2,7 +2,7 @@
 lib_libnn_la_SOURCES += \
 	lib/base/cache.c lib/base/cache.h lib/base/cache-machine.c \
 	lib/base/cgroup.c lib/base/cgroup.h \
-	lib/base/clock.c lib/base/clock.h lib/base/cores.c lib/base/cpu-name.c \
+	lib/base/clock.c lib/base/clock.h lib/base/cores.c lib/base/cpu.h lib/base/cpu-name.c \
 	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/descriptor.c lib/base/descriptor.h \
 	lib/base/error.c lib/base/error.h \

@@ -2,10 +2,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/sha256.h"
 
 #if defined __x86_64__
-#include <cpuid.h>
 #include <immintrin.h>
 #elif defined __aarch64__
 #include <arm_neon.h>
@@ -99,10 +99,7 @@ __attribute__((target("sha,sse4.1"))) static void add_wide(struct nn_sha256 *sha
 
 static bool has_wide(void)
 {
-	unsigned a, b = 0, c, d;
-
-	return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
-	       b >> 29 & 1;
+	return NN_CPU_HAS(SSE4_1) && NN_CPU_HAS(SHA);
 }
 #elif defined __aarch64__
 #define EXTENDED ".arch_extension sha2\n\t" /* instructions that not every Arm has */

@@ -4,7 +4,7 @@
 #include "base/wide.h"
 
 #define LOOPS(T, t) \
-	NN_WIDE static void flush_##t(T *values, size_t n) \
+	NN_WIDE(void, flush_##t, (T *values, size_t n), (values, n)) \
 	{ \
 		for (size_t i = 0; i < n; i++) \
 			values[i] = nn_flushed_##t(values[i]); \
@@ -25,7 +25,7 @@ void nn_flush_values(void *values, size_t n, enum nn_dtype dtype)
  * Twice a number's bits less 1: the sign is gone, zeros are the largest, subnormals the least. One
  * comparison at the end is half the work for numbers whose minimum a vector has.
  */
-NN_WIDE static bool has_f32(const void *values, size_t n)
+NN_WIDE(bool, has_f32, (const void *values, size_t n), (values, n))
 {
 	const uint32_t *bits = values;
 	uint32_t least = UINT32_MAX;
@@ -38,7 +38,7 @@ NN_WIDE static bool has_f32(const void *values, size_t n)
 	return least < UINT32_C(0xffffff);
 }
 
-NN_WIDE static bool has_f64(const void *values, size_t n)
+NN_WIDE(bool, has_f64, (const void *values, size_t n), (values, n))
 {
 	const uint64_t *bits = values;
 	uint64_t any = 0;

@@ -1,28 +1,37 @@
 /*
- * Loops for the widest vectors there are: compiled twice, chosen when the library is loaded. For
- * loops whose bytes do not depend on it.
+ * Loops for the widest vectors there are: compiled twice, chosen at each call. For loops whose
+ * bytes do not depend on it.
  */
 #ifndef NN_BASE_WIDE_H
 #define NN_BASE_WIDE_H
 
-/* A sanitizer is not ready yet when the choice is made. */
-#if defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define NN_WIDE
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || !defined __x86_64__ || \
-	!defined __linux__
-#undef NN_WIDE
-#define NN_WIDE
-#endif
+#include "base/cpu.h"
 
 /*
- * Before a static function (the choice must not be exported): it is compiled for AVX2 and for what
- * every CPU has.
+ * In front of a body: a static function `result name parameters`, compiled for AVX2 and for what
+ * every CPU has. The arguments are the names of the parameters: NN_WIDE(int, f, (int a, int b), (a,
+ * b)).
  */
-#ifndef NN_WIDE
-#define NN_WIDE __attribute__((target_clones("avx2", "default")))
+#define NN_WIDE(result, name, parameters, arguments) NN_WIDE_(result, name, parameters, arguments)
+#define NN_INLINE static inline __attribute__((always_inline))
+#ifdef NN_CPU_HAS
+#define NN_WIDE_(result, name, parameters, arguments) \
+	NN_INLINE result name##_body parameters; \
+	__attribute__((target("avx2"))) static result name##_in_avx2 parameters \
+	{ \
+		return name##_body arguments; \
+	} \
+	static result name##_in_plain parameters \
+	{ \
+		return name##_body arguments; \
+	} \
+	static result name parameters \
+	{ \
+		return NN_CPU_HAS(AVX2) ? name##_in_avx2 arguments : name##_in_plain arguments; \
+	} \
+	NN_INLINE result name##_body parameters
+#else
+#define NN_WIDE_(result, name, parameters, arguments) static result name parameters
 #endif
 
 /*

@@ -20,7 +20,8 @@
  */
 #define LOOP(name, T, before, each, after) LOOP_AS(EACH, name, T, before, each, after)
 #define LOOP_AS(EACH, name, T, before, each, after) \
-	NN_WIDE static bool name(const void *left, const void *right, void *result, size_t n) \
+	NN_WIDE(bool, name, (const void *left, const void *right, void *result, size_t n), \
+		(left, right, result, n)) \
 	{ \
 		const T *a = left, *b = right; \
 		T *r = result; \
@@ -39,7 +40,8 @@
 	LOOP(prod_##t, T, , z = x * y;, ) \
 	LOOP(min_##t, T, , z = x < y || x != x ? x : y;, ) \
 	LOOP(max_##t, T, , z = x > y || x != x ? x : y;, ) \
-	NN_WIDE static size_t end_##t(const void *partial, void *values, size_t divisor, size_t n) \
+	NN_WIDE(size_t, end_##t, (const void *partial, void *values, size_t divisor, size_t n), \
+		(partial, values, divisor, n)) \
 	{ \
 		const T *p = partial; \
 		T *v = values, d = (T)divisor, quiet; \
@@ -68,7 +70,7 @@
 	LOOP_AS(EACH_ALONE, prod_##t, T, , over |= __builtin_mul_overflow(x, y, &z);, ) \
 	LOOP(min_##t, T, , z = x < y ? x : y;, ) \
 	LOOP(max_##t, T, , z = x > y ? x : y;, ) \
-	NN_WIDE static void divide_##t(const T *p, T *v, uint64_t divisor, size_t n) \
+	NN_WIDE(void, divide_##t, (const T *p, T *v, uint64_t divisor, size_t n), (p, v, divisor, n)) \
 	{ \
 		PREPARE \
 		EACH(i, n) \

@@ -95,9 +95,10 @@ static inline void prefetch(const void *row, size_t bytes)
 			} \
 		} \
 	} \
-	NN_WIDE static void name(const struct nn_input_code *code, \
-				 const struct nn_row_block *source, const uint64_t *rows, \
-				 size_t n, bool last, T *to) \
+	NN_WIDE(void, name, \
+		(const struct nn_input_code *code, const struct nn_row_block *source, \
+		 const uint64_t *rows, size_t n, bool last, T *to), \
+		(code, source, rows, n, last, to)) \
 	{ \
 		const S *data = source->data; \
 		T factor = source->picture && code->scale != 0 ? (T)code->scale : 1; \

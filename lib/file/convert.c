@@ -92,12 +92,12 @@ void nn_swap_bytes(void *values, size_t n, size_t size)
 		return i; \
 	} while (0)
 
-NN_WIDE static size_t find_f32(const void *values, size_t n)
+NN_WIDE(size_t, find_f32, (const void *values, size_t n), (values, n))
 {
 	FIND(uint32_t, UINT32_C(0x7f800000), UINT32_C(1) << 23);
 }
 
-NN_WIDE static size_t find_f64(const void *values, size_t n)
+NN_WIDE(size_t, find_f64, (const void *values, size_t n), (values, n))
 {
 	FIND(uint64_t, UINT64_C(0x7ff0000000000000), UINT64_C(1) << 52);
 }

@@ -40,6 +40,14 @@ mapped() {
   [ "$(cd "$NN_SRC/lib" && grep -rlw _exit --include='*.c' . | sort)" = $'./serve/ranks/rank.c\n./serve/ranks/start.c\n./serve/workers.c\n./train/try/trial.c' ]
 }
 
+@test "library: loading libnn neither looks its own names up nor asks the CPU, which costs each start" {
+  # what a sanitizer adds has names of its own
+  run -0 bash -c "readelf -rW '$NN_BUILD/lib/libnn.so.0' | grep -E ' nn_|IRELATIV' || true"
+  [ -z "$output" ]
+  run -0 grep -rlE '__builtin_cpu|__get_cpuid|target_clones' --include='*.[ch]' "$NN_SRC/lib"
+  [ "$output" = "$NN_SRC/lib/base/cpu.h" ]
+}
+
 @test "library: tools find libnn relative to themselves" {
   for tool in "$NN_BUILD"/cmd/nn-*; do
     [[ $tool == *.* ]] || readelf -d "$tool" | grep -q 'RUNPATH.*\$ORIGIN/\.\./lib'

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cpu.h"
+
 #if defined __x86_64__ && !defined NN_LINE_PLAIN /* a test has the other way too */
 #include <immintrin.h>
 #define NN_WIDE __attribute__((target("avx2,bmi,bmi2")))
@@ -239,8 +241,7 @@ NN_WIDE static inline const char *long_wide(const char *p, struct line_decimal *
 
 static inline bool has_wide(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-	       __builtin_cpu_supports("bmi2");
+	return NN_CPU_HAS(AVX2) && NN_CPU_HAS(BMI1) && NN_CPU_HAS(BMI2);
 }
 #else
 static inline bool has_wide(void)

@@ -104,7 +104,7 @@ static void NAME(move)(const struct grid *g, const struct nn_drawn *d, const voi
  * The mean of n values in whole numbers of 2^-16, so that it does not depend on the order that they lie in; what is
  * beyond 2^14 counts as that.
  */
-NN_WIDE static T NAME(mean)(const T *values, size_t n)
+NN_WIDE(T, NAME(mean), (const T *values, size_t n), (values, n))
 {
 	int64_t sum = 0;
 
@@ -117,7 +117,8 @@ NN_WIDE static T NAME(mean)(const T *values, size_t n)
 	return (T)((double)sum / 65536 / (double)n);
 }
 
-NN_WIDE static void NAME(colours)(T *values, size_t n, T brightness, T contrast, T mean)
+NN_WIDE(void, NAME(colours), (T *values, size_t n, T brightness, T contrast, T mean),
+	(values, n, brightness, contrast, mean))
 {
 	T base = mean * (1 - contrast), slope = brightness * contrast;
 
@@ -126,7 +127,8 @@ NN_WIDE static void NAME(colours)(T *values, size_t n, T brightness, T contrast,
 }
 
 /* Sums of four bytes, nearly normal: mean 510, variance 4 (2^16 - 1) / 12. */
-NN_WIDE static void NAME(noise)(T *values, const unsigned char *bytes, size_t n, T sd)
+NN_WIDE(void, NAME(noise), (T *values, const unsigned char *bytes, size_t n, T sd),
+	(values, bytes, n, sd))
 {
 	T unit = sd / (T)147.80054127099803;
 
@@ -135,7 +137,8 @@ NN_WIDE static void NAME(noise)(T *values, const unsigned char *bytes, size_t n,
 					bytes[4 * i + 3] - 510);
 }
 
-NN_WIDE static void NAME(mix)(T *values, const T *others, size_t n, T share)
+NN_WIDE(void, NAME(mix), (T *values, const T *others, size_t n, T share),
+	(values, others, n, share))
 {
 	for (size_t i = 0; i < n; i++)
 		values[i] = share * values[i] + (1 - share) * others[i];

@@ -11,7 +11,7 @@ static inline unsigned char is_odd(unsigned char c, unsigned char next)
 }
 
 /* The same of s[n + 1], one answer. */
-NN_WIDE static unsigned char any_odd(const unsigned char *s, size_t n)
+NN_WIDE(unsigned char, any_odd, (const unsigned char *s, size_t n), (s, n))
 {
 	unsigned char lane[LANES] = { 0 }, any = 0;
 	size_t i = 0;
@@ -33,7 +33,7 @@ bool nn_csv_clean(const char *text, size_t n)
 	return n == 0 || (!any_odd(s, n - 1) && !is_odd(s[n - 1], '\n'));
 }
 
-NN_WIDE static unsigned scan(const unsigned char *s, size_t n)
+NN_WIDE(unsigned, scan, (const unsigned char *s, size_t n), (s, n))
 {
 	unsigned char quote = 0, nul = 0, high = 0, cr = 0;
 

@@ -1,6 +1,7 @@
 /* The best instruction set this machine has, or the one NN_CPU names. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/cpu.h"
 #include "device/cpu/blas.h"
 #include "device/device.h"
 #include "device/wings.h"
@@ -25,20 +26,20 @@
 #if defined __x86_64__
 static bool has_avx512(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("fma");
+	return NN_CPU_HAS(AVX512F) && NN_CPU_HAS(AVX512VL) &&
+	       NN_CPU_HAS(AVX512DQ) && NN_CPU_HAS(AVX512BW) &&
+	       NN_CPU_HAS(FMA);
 }
 
 /* Products of bytes; AVX-512 was made without them first. */
 static bool has_vnni(void)
 {
-	return __builtin_cpu_supports("avx512vnni");
+	return NN_CPU_HAS(AVX512_VNNI);
 }
 
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	return NN_CPU_HAS(AVX2) && NN_CPU_HAS(FMA);
 }
 
 NN_TABLES(avx512)

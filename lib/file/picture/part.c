@@ -21,8 +21,10 @@ typedef unsigned char bytes __attribute__((vector_size(16)));
 							0, 0, 0, 0, 0, 0), \
 				c, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 19, 22, 25, 28, 31)
 
-NN_WIDE static void part3(const unsigned char *restrict pixels, size_t n, unsigned char *restrict r,
-			  unsigned char *restrict g, unsigned char *restrict b)
+NN_WIDE(void, part3,
+	(const unsigned char *restrict pixels, size_t n, unsigned char *restrict r,
+	 unsigned char *restrict g, unsigned char *restrict b),
+	(pixels, n, r, g, b))
 {
 	size_t i = 0;
 

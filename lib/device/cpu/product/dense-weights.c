@@ -2,6 +2,7 @@
  * A dense layer's gradient towards its weights and bias, leaves summed along the tree in registers
  * and the nearest cache.
  */
+#include "base/cpu.h"
 #include "device/cpu/product/dense.h"
 #include "device/cpu/product/outer.h"
 #include "device/cpu/product/pack.h"
@@ -14,12 +15,13 @@
 
 /*
  * Are leaves so short that stores of their sums on the way cost more than loads twice as many? On
- * AMD's cores, which take two cycles for a store of 64 bytes; elsewhere it costs up to 9 %.
+ * AMD's cores, the only ones with SSE4A, which take two cycles for a store of 64 bytes; elsewhere it
+ * costs up to 9 %.
  */
 #ifdef NN_PAIR
 static bool pairs_pay(const struct nn_outer *o)
 {
-	return o->pixels <= NN_SHORT_LEAF * o->n_leaves && __builtin_cpu_is("amd");
+	return o->pixels <= NN_SHORT_LEAF * o->n_leaves && NN_CPU_HAS(SSE4A);
 }
 #endif
 
