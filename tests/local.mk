@@ -8,7 +8,7 @@
 # `make check TESTS="tests/cli/predict.bats tests/lib/pool"` runs some.
 CHECK_TESTS =
 CHECK_LONG_TESTS =
-EXTRA_DIST += tests/run $(filter %.bats %.py %.sh,$(CHECK_TESTS) $(CHECK_LONG_TESTS))
+EXTRA_DIST += tests/run tests/failed.bash $(filter %.bats %.py %.sh,$(CHECK_TESTS) $(CHECK_LONG_TESTS))
 run_env = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BATS)' \
 	PYTHON='$(PYTHON)' CC='$(CC)' KIND_CFLAGS='$(KIND_CFLAGS)'
 run_tests = $(run_env) $(SHELL) $(srcdir)/tests/run

@@ -10,6 +10,7 @@
 #include "table/trial.h"
 
 #define GUARD 256
+#define MAX_THREADS 4
 #define GUARD_BYTE 0x5a
 
 static uint64_t state = 1;
@@ -343,14 +344,21 @@ static void keep(struct result *r)
 		     (!t->bytes.work || intact(t->call.work, t->bytes.work));
 }
 
+/* One for each number of threads, kept. */
+static struct nn_pool *pool_of(int threads)
+{
+	static struct nn_pool *pools[MAX_THREADS + 1];
+	struct nn_error err;
+	if (!pools[threads])
+		check("threads", nn_pool_new(&pools[threads], threads, &err), &err);
+	return pools[threads];
+}
+
 void result_make(struct result *r, const struct data *d, const struct how *how)
 {
 	struct trial_pass pass = { .d = d, .how = how, .r = r };
-	struct nn_pool *pool;
-	struct nn_error err;
 	memset(r, 0, sizeof *r);
-	check(d->site->name, nn_pool_new(&pool, how->threads, &err), &err);
-	prepare(&pass, pool);
+	prepare(&pass, pool_of(how->threads));
 	if (how->cut == BY_ROW)
 		for (size_t row = 0; row < d->site->rows; row++)
 			call_rows(&pass, (const size_t[]){ row, row + 1 }, 1, true, r->t->dw);
@@ -360,7 +368,6 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 		by_leaves(&pass);
 	if (r->t->lists.entries && !how->forward)
 		take_list(&pass);
-	nn_pool_free(pool);
 	keep(r);
 }
 

@@ -157,15 +157,18 @@ static double needed(const struct nn_op_trial *t)
 static int check_room(const struct nn_op_trial *t, struct nn_error *err)
 {
 	double bytes = needed(t);
-	size_t size, there = nn_memory_available();
+	size_t size, there;
 
 	for (int p = 0; p < t->n_params; p++)
 		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &size))
 			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be",
 				       nn_ops[t->op]->name);
+	if (bytes <= LITTLE)
+		return 0;
+	there = nn_memory_available();
 	if (t->queue && t->device->remote->room(t->device, &there, err) < 0)
 		return -1;
-	if (bytes > LITTLE && bytes > (double)there)
+	if (bytes > (double)there)
 		return nn_fail(
 			err, NN_ENOMEM,
 			"%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
