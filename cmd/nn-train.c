@@ -23,7 +23,10 @@ static void catch_save(int number)
 	save = number;
 }
 
-/* SIGUSR1 and SIGHUP write the state; a hangup that is ignored (nohup) stays ignored. */
+/*
+ * SIGUSR1 and SIGHUP write the state, where one is kept; a hangup that is ignored (nohup) stays
+ * ignored.
+ */
 static void catch_saves(void)
 {
 	struct sigaction old, action = { .sa_handler = catch_save, .sa_flags = SA_RESTART };
@@ -155,9 +158,9 @@ int main(int argc, char **argv)
 		return explain(&setup);
 	if (n < 1)
 		return nn_tool_end(nn_train_convert(&setup, &err), &err);
+	catch_saves();
 	if (options.selfcheck || options.tries || options.race)
 		return try_out(&setup);
-	catch_saves();
 	setup.advice = &advice;
 	if (several && !nn_comm_is_rank())
 		status = nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err);

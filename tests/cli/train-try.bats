@@ -78,6 +78,7 @@ alone() {
 --valid=0.1 --try=lr=1,2 --try=lr=3|--try=lr: given twice
 --valid=0.1 --try=lr=1 --resume|--resume: not with --try, which trains several times
 --valid=0.1 --try=lr=1 --ranks=2|--ranks: not with --try, which trains several times
+--valid=0.1 --try=lr=1 -o -|--output=-: the table of --try goes to stdout; give the model a file
 T
   values=$(seq -s, 1 101)
   run -2 --separate-stderr nn-train "${words[@]}" --valid=0.1 --try=seed="$values" --try=lr="$values" ghost.csv
@@ -101,4 +102,30 @@ T
   run -2 --separate-stderr nn-train -q "${words[@]}" --valid=0.3 --try=lr=0.1,0.2 --metric=rmse words.csv -o m.st
   [[ $stderr == "nn-train: --try: lr=0."*": --metric=rmse: not a metric of these targets;"* ]]
   [ ! -e m.st ]
+}
+
+@test "try: signals that save a state end nothing, there is none, and no folder stays" {
+  mkdir tmp
+  TMPDIR=$PWD/tmp nn-train "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2 words.csv -o m.st >table 2>err &
+  pid=$!
+  for _ in $(seq 200); do
+    [ "$(pgrep -c -P $pid)" -lt 1 ] || break
+    sleep 0.05
+  done
+  kill -USR1 $pid
+  kill -USR2 $pid
+  kill -HUP $pid
+  sleep 0.1
+  kill -TERM $pid
+  status=0
+  wait $pid || status=$?
+  [ $status = 143 ]
+  [ -z "$(ls tmp)" ]
+}
+
+@test "try: no state is written beside the models that are tried" {
+  # a model is 1.6 kB, its state three times as large
+  run -0 --separate-stderr bash -c 'ulimit -f 4; exec "$@"' - \
+    nn-train -q --device=cpu -m 'dense 24, relu, dense ?' --target=kind --epochs=2 --valid=0.3 --try=lr=0.01,0.02 words.csv -o m.st
+  [ -s m.st ]
 }

@@ -80,7 +80,7 @@ static int train(struct nn_tries *all, size_t k, struct nn_tried *trial)
 	nn_tries_model(all, k, model);
 	s->std->threads = all->threads / all->jobs ? all->threads / all->jobs : 1;
 	s->std->output = s->train->folds ? "/dev/null" : model;
-	s->train->checkpoint = NULL;
+	s->train->checkpoint = "no"; /* nothing could resume from it */
 	s->host = (struct nn_train_host){ .warn = keep_silent,
 					  .note = keep_silent,
 					  .progress = -1,

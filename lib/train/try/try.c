@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ static int check_alone(const struct nn_train_setup *s, struct nn_error *err)
 	if (nn_comm_env_size() != 1)
 		return nn_fail(err, NN_EUSAGE,
 			       "--try: trains on one rank, not under mpirun or srun");
+	if (s->std->output && strcmp(s->std->output, "-") == 0)
+		return nn_fail(err, NN_EUSAGE,
+			       "--output=-: the table of --try goes to stdout; give the model a "
+			       "file");
 	if (!s->train->valid && s->train->folds == 0)
 		return nn_fail(err, NN_EUSAGE,
 			       "--try: needs rows that decide, --valid=FILE, --valid=FRACTION or "
