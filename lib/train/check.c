@@ -196,6 +196,8 @@ static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 			       name);
 	if (is_stdout(s->train->checkpoint))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
+	if (is_stdout(s->train->cache))
+		return nn_fail(err, NN_EUSAGE, "--cache=-: expected the name of a file");
 	if (is_stdout(nn_spool_file(s->train)))
 		return nn_fail(err, NN_EUSAGE, "--spool=-: expected the name of a file, or a size");
 	return 0;

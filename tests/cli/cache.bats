@@ -166,6 +166,16 @@ END
   run -1 --separate-stderr nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=notes -o m
   [ "$stderr" = "nn-train: --cache=notes: is no cache of data, and is not overwritten" ]
   [ "$(cat notes)" = 'my notes' ]
+  mkfifo fifo
+  run -1 --separate-stderr timeout 60 nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=fifo -o m
+  [ "$stderr" = "nn-train: --cache=fifo: is no cache of data, and is not overwritten" ]
+  run -2 --separate-stderr nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=- -o m
+  [ "$stderr" = "nn-train: --cache=-: expected the name of a file" ]
+  nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=data -o m
+  run -1 --separate-stderr nn-predict m data
+  [[ $stderr == "nn-predict: data: looks like a cache file, expected CSV or TSV, "* ]]
+  run -1 --separate-stderr nn-predict data t.csv
+  [ "$stderr" = "nn-predict: data: looks like a cache file, not a model" ]
   run -1 --separate-stderr nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=nowhere/cache -o m
   [[ $stderr == "nn-train: nowhere/cache: "* ]]
   run -2 --separate-stderr nn-train -q "${table[@]}" --cache=t.csv -o m

@@ -396,7 +396,7 @@ static int open_file(struct reader *r, uint64_t *size)
 	char magic[8];
 	struct stat st;
 
-	r->file.fd = open(r->file.path, O_RDONLY | O_CLOEXEC);
+	r->file.fd = open(r->file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO is refused */
 	if (r->file.fd < 0 && errno == ENOENT)
 		return 0;
 	if (r->file.fd < 0 || fstat(r->file.fd, &st) < 0)
