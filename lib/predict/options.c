@@ -167,6 +167,7 @@ const struct nn_opt nn_predict_opts[] = {
 		 "that is no model file is DATA. See ENSEMBLES." },
 	{ .name = "keep",
 	  .type = NN_OPT_STRING,
+	  .filled = true,
 	  .offset = AT(keep),
 	  .arg = "COLUMN,...",
 	  .help = "columns of the input, an id, that are copied in front of each record",

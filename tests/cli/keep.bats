@@ -77,6 +77,8 @@ OUT
   run -2 --separate-stderr nn-predict --keep=error --to=jsonl m.st names.csv
   run -2 --separate-stderr nn-predict --keep=a,b,a m.st names.csv
   [[ $stderr == *'"a" is kept twice'* ]]
+  run -2 --separate-stderr nn-predict --keep= m.st names.csv
+  [ "$stderr" = 'nn-predict: --keep=: expected COLUMN,...' ]
   run -1 --separate-stderr nn-predict --keep=ident m.st names.csv
   [[ $stderr == *'--keep=ident: names.csv has no such column'* ]]
   run -2 --separate-stderr nn-predict --keep=a --to=npy m.st names.csv

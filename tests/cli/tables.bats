@@ -130,3 +130,12 @@ PYTHON
   refused 1 "--target=4: $data/bare.csv has no such column; its columns: C, , 0, down; --header=no takes the first line as a row" \
     train --target=4 -o m "$data/bare.csv"
 }
+
+@test "tables: categories of rows that cannot be read are not among those that are told of as unknown" {
+  nn-train -q -m "dense ?" --target=kind --missing=mean --epochs=1 "$data/plain.csv" -o m.st
+  printf 'age,fare,port\n1,2,S\n1,x,T\nU,2,U\n1,2\n1,2,V\nV,2,V\n' >odd.csv
+  for threads in 1 2; do
+    run -0 --separate-stderr nn-predict -t $threads --on-error=skip m.st odd.csv
+    [ "${stderr_lines[0]}" = 'nn-predict: warning: odd.csv: 1 value of column "port" was not in the training data; it counts as all zeros' ]
+  done
+}

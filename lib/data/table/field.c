@@ -187,10 +187,12 @@ static int not_found(const struct field_place *at, struct nn_table_column *c, co
 			       "%s:%" PRIu64 ":%zu: label \"%s\" is not among those of --classes",
 			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
 			       nn_quote(quoted, text, n));
-	if (c->target)
+	if (c->target) {
 		nn_unseen_add(&at->t->labels, text, n);
-	else
+	} else {
 		c->unseen++;
+		c->unseen_line = at->record->line;
+	}
 	return 0;
 }
 

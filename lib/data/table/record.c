@@ -114,6 +114,15 @@ static int read_record(struct nn_table *t, const struct nn_record *r, void *valu
 	return 0;
 }
 
+/* Its categories were not seen. */
+static int bad_record(struct nn_table *t)
+{
+	for (size_t c = 0; c < t->width; c++)
+		t->columns[c].unseen -= t->columns[c].unseen > 0 &&
+					t->columns[c].unseen_line == t->record.line;
+	return 2;
+}
+
 int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_error *err)
 {
 	int status;
@@ -135,5 +144,5 @@ int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_e
 			     : read_record)(t, &t->record, values, targets, err);
 	if (status == 0)
 		return 1;
-	return err && err->code == NN_ENOMEM ? -1 : 2;
+	return err && err->code == NN_ENOMEM ? -1 : bad_record(t);
 }

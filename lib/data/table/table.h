@@ -35,6 +35,7 @@ struct nn_table_column {
 	int32_t first_fresh; /* fresh word 0 has this number */
 	size_t run;          /* columns of numbers from this one on whose slots follow each other */
 	uint64_t unseen;     /* categories that were not there */
+	uint64_t unseen_line; /* of the last of them: where its record begins */
 	uint64_t empty_line; /* NN_CELL_OPEN: line of the first field without a value */
 	uint64_t point_line; /* targets: line of the first number with a point or exponent */
 	bool closed; /* labels of --classes: another one is an error */
