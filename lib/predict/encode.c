@@ -159,9 +159,9 @@ static int put_number(const struct nn_encoder *e, int32_t field, const char *tex
 		      size_t rows, float *value, struct nn_error *err)
 {
 	char wanted[100];
-
 	const char *trimmed = text;
 	size_t length = strlen(text);
+	double wide;
 
 	nn_trim(&trimmed, &length);
 	if (fills && (nn_says_missing(text, strlen(text)) ||
@@ -170,7 +170,10 @@ static int put_number(const struct nn_encoder *e, int32_t field, const char *tex
 		return 0;
 	}
 	if (!nn_parse_f32(trimmed, length, value))
-		return bad_field(e, field, text, "a number", err);
+		return bad_field(e, field, text,
+				 nn_parse_f64(trimmed, length, &wide) ? "a number that f32 can hold"
+								      : "a number",
+				 err);
 	if (!rows || (*value >= 0 && *value < (float)rows && *value == floorf(*value)))
 		return 0;
 	snprintf(wanted, sizeof wanted, "the number of a category, from 0 to %zu", rows - 1);

@@ -450,6 +450,8 @@ metric() {
   ask 200 /v1/models/shirts:predict -d '{"instances": [{"size": 1, "colour": "red"}]}'
   [ "$(metric 'nn_unseen_total{model="shirts"}')" = 0 ]
   ask 200 /v1/models/shirts:predict -d '{"instances": [{"size": 1, "colour": "pink"}, {"size": 1, "colour": "grey"}]}'
+  ask 400 /v1/models/shirts:predict -d '{"instances": [{"size": 1e39, "colour": "red"}]}'
+  [[ $answer == *'found \"1e39\", expected a number that f32 can hold'* ]]
   printf 'size,colour\n1,pink\n2,red\n' >pink.csv
   ask 200 /predict/shirts --data-binary @pink.csv
   [ "$(metric 'nn_unseen_total{model="shirts"}')" = 3 ]

@@ -122,9 +122,10 @@ static int encode(struct nn_query *q, bool by_row)
 			return nn_fail_at(&q->error, "row %zu", r + 1);
 	}
 	snprintf(what, sizeof what,
-		 "%llu values of column \"%.60s\" were not in the training data; they count as all "
-		 "zeros",
-		 (unsigned long long)unseen.n, served->inputs[unseen.field].name);
+		 "%llu value%s of column \"%.60s\" %s not in the training data; %s as all zeros",
+		 (unsigned long long)unseen.n, unseen.n == 1 ? "" : "s",
+		 served->inputs[unseen.field].name, unseen.n == 1 ? "was" : "were",
+		 unseen.n == 1 ? "it counts" : "they count");
 	nn_query_unseen(q, unseen.n, what);
 	q->job.in = q->in.data;
 	return 0;
@@ -339,8 +340,9 @@ int nn_feed_finish(struct nn_query *q)
 					     served->inputs[i].name);
 		else if (fed[i].rows != fed[0].rows)
 			return nn_query_fail(q, 400,
-					     "the input \"%s\" has %zu rows, \"%s\" has %zu",
+					     "the input \"%s\" has %zu row%s, \"%s\" has %zu",
 					     served->inputs[i].name, fed[i].rows,
+					     fed[i].rows == 1 ? "" : "s",
 					     served->inputs[0].name, fed[0].rows);
 	q->job.rows = served->n_inputs ? fed[0].rows : 0;
 	if (served->table)

@@ -108,8 +108,9 @@ static int check_data(struct nn_query *q, const struct tensor *t)
 	if (nesting->count == t->count && (same || nesting->rank == 1))
 		return 0;
 	return nn_query_fail(
-		q, 400, "input \"%s\": the data (%zu values) do not have its shape (%zu values)",
-		q->served->inputs[t->input].name, nesting->count, t->count);
+		q, 400, "input \"%s\": the data (%zu value%s) do not have its shape (%zu value%s)",
+		q->served->inputs[t->input].name, nesting->count, nesting->count == 1 ? "" : "s",
+		t->count, t->count == 1 ? "" : "s");
 }
 
 static int finish_tensor(struct nn_query *q, struct tensor *t)
