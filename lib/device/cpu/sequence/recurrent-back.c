@@ -11,7 +11,7 @@
 #include "device/cpu/sequence/recurrent.h"
 #include "device/cpu/vec/math.h"
 
-#define NN_SMALL 100000           /* multiplications and additions done before a pool has woken */
+#define NN_SMALL 100000 /* multiplications and additions done before a pool has woken */
 #define NN_COLUMNS ((size_t)NN_PANEL) /* of a group at most */
 #ifndef NN_BLOCK
 #define NN_BLOCK ((size_t)128) /* positions of a block at most */
@@ -162,24 +162,40 @@ static struct place place_of(const struct back *b, const struct lane *lane, size
 			     size_t t, bool at_first)
 {
 	const struct nn_recurrence *r = &b->r;
-	const size_t n = r->units, at = row * r->steps + t;
-	const size_t earlier = r->attrs->reverse ? at + 1 : at - 1;
+	const size_t n = r->units, at = row * r->steps + t, kept = nn_recurrent_at(r, row, t);
+	const size_t earlier = nn_recurrent_at(r, row, r->attrs->reverse ? t + 1 : t - 1);
 	const bool lstm = r->attrs->cell == NN_CELL_LSTM;
 	return (struct place){
 		.n = n,
-		.gates = r->gates + at * r->kept,
+		.gates = r->gates + kept * r->kept,
 		.before = r->before + at * n,
-		.cell = lstm ? r->cells + at * n : NULL,
-		.cell_before = !lstm                ? NULL
-			       : !at_first         ? r->cells + earlier * n
+		.cell = lstm ? r->cells + kept * n : NULL,
+		.cell_before = !lstm            ? NULL
+			       : !at_first      ? r->cells + earlier * n
 			       : r->call->state ? r->first_cells + row * n
-						   : NULL,
+						: NULL,
 		.dy = (const real *)r->call->dy + at * n,
 		.dh = lane->dh + i * n,
 		.dc = lane->dc + i * n,
 		.of_x = lane->sums[0] + i * r->sums,
 		.of_h = lane->sums[1] + i * r->sums,
 	};
+}
+
+/* Ask for n reals, in the second-level cache. */
+static void ask(const real *at, size_t n)
+{
+	for (size_t i = 0; i < n; i += 64 / sizeof(real))
+		__builtin_prefetch(at + i, 0, 2);
+}
+
+/* What the row reads at the step before. */
+static void ask_for(const struct place *p, size_t kept)
+{
+	ask(p->gates, kept);
+	ask(p->dy, p->n);
+	if (p->cell_before)
+		ask(p->cell_before, p->n);
 }
 
 static void row_back(const struct back *b, struct place *p, size_t row, size_t t)
@@ -221,6 +237,12 @@ static void way_back(void *arg, size_t piece, int thread)
 		const size_t t = nn_recurrent_step(r, i);
 		for (size_t k = 0; k < n; k++) {
 			struct place p = place_of(b, &lane, k, begin + k, t, i == 0);
+			if (i > 0) {
+				const size_t next = nn_recurrent_step(r, i - 1);
+				const struct place then =
+					place_of(b, &lane, k, begin + k, next, i == 1);
+				ask_for(&then, r->kept);
+			}
 			row_back(b, &p, begin + k, t);
 			if (t >= longest && dx && !call->dx_add[0])
 				memset(dx + k * row + t * x.in, 0, x.in * sizeof(real));

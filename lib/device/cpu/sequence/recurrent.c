@@ -11,19 +11,19 @@
 #include "device/cpu/vec/math.h"
 
 #define NN_SMALL 200000 /* multiplications and additions that are done before a pool has woken */
-#define NN_AT_ONCE 16   /* steps whose products of the input are made ahead in prediction */
+/* Steps whose products of the input are made ahead, and bytes of them, which stay in the caches. */
+#define NN_AT_ONCE ((size_t)16)
+#define NN_AHEAD ((size_t)262144)
 
 /* The rows of a piece on their way. */
 struct rows {
 	const struct nn_recurrence *r;
-	size_t begin, n, longest; /* longest: steps of the longest, behind which nothing is computed */
+	size_t begin, n,
+		longest;    /* longest: steps of the longest, behind which nothing is computed */
 	real *h, *c, *sums; /* the state, lstm's cell, the product of the state */
-	/*
-	 * Products of the input from step `first` on: of position (row, t) `width` apart, rows
-	 * row_step. In training they lie where the gates will.
-	 */
-	real *ahead;
-	size_t width, row_step, first, at_once;
+	/* of at_once steps from step `first` on, [step][row]: inputs, their products */
+	real *x, *ahead;
+	size_t first, at_once;
 	void *scratch;
 };
 
@@ -42,22 +42,18 @@ NN_INLINE vr gate_sum(const real *a, const real *b, size_t at, size_t k)
 	return v_add(v_get(a + at, k), v_get(b + at, k));
 }
 
+/* One function after the other over the gates, whose chains then overlap; in `gates`. */
 static void lstm_step(size_t n, const real *a, const real *b, real *c, real *h, real *gates)
 {
+	NN_EACH(j, k, 2 * n, { v_put(gates + j, k, v_sigmoid(gate_sum(a, b, j, k))); });
+	NN_EACH(j, k, n, { v_put(gates + 2 * n + j, k, v_tanh(gate_sum(a, b, 2 * n + j, k))); });
+	NN_EACH(j, k, n, { v_put(gates + 3 * n + j, k, v_sigmoid(gate_sum(a, b, 3 * n + j, k))); });
 	NN_EACH(j, k, n, {
-		const vr i = v_sigmoid(gate_sum(a, b, j, k));
-		const vr f = v_sigmoid(gate_sum(a, b, n + j, k));
-		const vr g = v_tanh(gate_sum(a, b, 2 * n + j, k));
-		const vr o = v_sigmoid(gate_sum(a, b, 3 * n + j, k));
+		const vr i = v_get(gates + j, k), f = v_get(gates + n + j, k);
+		const vr g = v_get(gates + 2 * n + j, k), o = v_get(gates + 3 * n + j, k);
 		const vr cell = v_cut(v_fma(f, v_get(c + j, k), v_mul(i, g)));
 		v_put(c + j, k, cell);
 		v_put(h + j, k, v_mul(o, v_tanh(cell)));
-		if (gates) {
-			v_put(gates + j, k, i);
-			v_put(gates + n + j, k, f);
-			v_put(gates + 2 * n + j, k, g);
-			v_put(gates + 3 * n + j, k, o);
-		}
 	});
 }
 
@@ -82,12 +78,12 @@ static void gru_step(size_t n, const real *a, const real *b, real *h, real *gate
 static void row_step(const struct rows *p, size_t i, size_t t)
 {
 	const struct nn_recurrence *r = p->r;
-	const size_t n = r->units, at = (p->begin + i) * r->steps + t;
-	const real *a = t < p->longest ? p->ahead + i * p->row_step + (t - p->first) * p->width
-				       : NULL;
-	const real *b = p->sums + i * r->sums;
+	const size_t n = r->units, at = (p->begin + i) * r->steps + t,
+		     kept = nn_recurrent_at(r, p->begin + i, t);
+	const real *a = t < p->longest ? p->ahead + ((t - p->first) * p->n + i) * r->sums : NULL;
+	real *b = p->sums + i * r->sums;
 	real *h = p->h + i * n, *c = p->c + i * n,
-	     *gates = r->gates ? r->gates + at * r->kept : NULL;
+	     *gates = r->gates ? r->gates + kept * r->kept : NULL;
 
 	if (r->before)
 		nn_recurrent_keep(r, h, n, r->before + at * n);
@@ -95,7 +91,7 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 		memset(h, 0, n * sizeof(real));
 		memset(c, 0, n * sizeof(real));
 	} else if (r->attrs->cell == NN_CELL_LSTM) {
-		lstm_step(n, a, b, c, h, gates);
+		lstm_step(n, a, b, c, h, gates ? gates : b);
 	} else if (r->attrs->cell == NN_CELL_GRU) {
 		gru_step(n, a, b, h, gates);
 	} else {
@@ -104,28 +100,29 @@ static void row_step(const struct rows *p, size_t i, size_t t)
 			memcpy(gates, h, n * sizeof(real));
 	}
 	if (r->cells && r->attrs->cell == NN_CELL_LSTM)
-		nn_recurrent_keep(r, c, n, r->cells + at * n);
+		nn_recurrent_keep(r, c, n, r->cells + kept * n);
 	memcpy((real *)r->call->y + at * n, h, n * sizeof(real));
 }
 
 /* ---- a piece of rows ---- */
 
-/* The products of the input from step `first` on. */
+/* The products of the input from step `first` on: of all rows, whose inputs are brought together.
+ */
 static void look_ahead(struct rows *p, size_t first)
 {
 	const struct nn_recurrence *r = p->r;
-	const size_t steps = nn_recurrent_least(p->at_once, p->longest - first);
-	const real *x = (const real *)r->call->x[0] + (p->begin * r->steps + first) * r->x.x_row;
+	const size_t steps = nn_recurrent_least(p->at_once, p->longest - first), in = r->x.in;
+	const real *x = (const real *)r->call->x[0] + (p->begin * r->steps + first) * in;
 	const struct nn_tail tail = { .bias = r->attrs->bias ? r->call->w[2] : NULL };
-	struct nn_matrix d = r->x;
-	const bool all = steps == r->steps; /* positions of rows follow each other */
 
 	p->first = first;
-	d.y_row = p->width;
-	for (size_t i = 0; i < (all ? 1 : p->n); i++)
-		NN_K(dense_forward)
-	(&d, all ? p->n * steps : steps, x + i * r->steps * d.x_row, r->call->w[0], &tail,
-	 p->ahead + i * p->row_step, 0, NN_K(dense_panels)(&d), p->scratch);
+	for (size_t i = 0; i < steps && p->n > 1; i++)
+		for (size_t row = 0; row < p->n; row++)
+			memcpy(p->x + (i * p->n + row) * in, x + (row * r->steps + i) * in,
+			       in * sizeof(real));
+	NN_K(dense_forward)
+	(&r->x, p->n * steps, p->n > 1 ? p->x : x, r->call->w[0], &tail, p->ahead, 0,
+	 NN_K(dense_panels)(&r->x), p->scratch);
 }
 
 /* The product of the state, which is zeros at first. */
@@ -144,25 +141,35 @@ static void state_product(const struct rows *p, bool at_first)
 	else memset(p->sums + i * r->sums, 0, r->sums * sizeof(real));
 }
 
-/* Bytes of the scratch of a thread: state, cell, sums, products ahead, that of the products. */
-static size_t at_once(const struct nn_site *site, size_t steps)
+/* ---- scratch of a thread ---- */
+
+static size_t at_once(const struct nn_recurrence *r, size_t rows)
 {
-	return site->training ? steps : nn_recurrent_least(steps, NN_AT_ONCE);
+	const size_t steps = NN_AHEAD / sizeof(real) / (rows * r->sums);
+	return steps < 1 ? 1 : nn_recurrent_least(steps, NN_AT_ONCE);
 }
 
-static size_t product_scratch(const struct nn_recurrence *r, size_t positions, size_t rows)
+/* Rows times at_once of so many rows or fewer, at most. */
+static size_t most_ahead(const struct nn_recurrence *r, size_t rows)
 {
-	const size_t x = NN_K(dense_scratch)(&r->x, positions),
+	const size_t fit = nn_recurrent_least(NN_AHEAD / sizeof(real) / r->sums, rows * NN_AT_ONCE);
+	return fit > rows ? fit : rows;
+}
+
+static size_t product_scratch(const struct nn_recurrence *r, size_t rows)
+{
+	const size_t x = NN_K(dense_scratch)(&r->x, most_ahead(r, rows)),
 		     h = NN_K(dense_scratch)(&r->h, rows);
 	return ((x > h ? x : h) + 63) / 64 * 64;
 }
 
-static size_t thread_bytes(const struct nn_site *site, const struct nn_recurrence *r, size_t rows)
+/* Bytes: state, cell, sums, inputs and products ahead, that of the products. */
+static size_t thread_bytes(const struct nn_recurrence *r, size_t rows)
 {
-	const size_t steps = at_once(site, r->steps);
+	const size_t ahead = most_ahead(r, rows);
 	return 2 * nn_recurrent_bytes(rows * r->units) + nn_recurrent_bytes(rows * r->sums) +
-	       (site->training ? 0 : nn_recurrent_bytes(rows * steps * r->sums)) +
-	       product_scratch(r, rows * steps, rows);
+	       nn_recurrent_bytes(ahead * r->x.in) + nn_recurrent_bytes(ahead * r->sums) +
+	       product_scratch(r, rows);
 }
 
 static struct rows rows_of(const struct nn_recurrence *r, size_t piece, int thread)
@@ -170,26 +177,17 @@ static struct rows rows_of(const struct nn_recurrence *r, size_t piece, int thre
 	const struct nn_call *call = r->call;
 	const size_t most = nn_recurrent_rows(call->rows);
 	struct rows p = { .r = r, .begin = call->rows * piece / r->pieces };
-	char *at = (char *)call->work + (size_t)thread * thread_bytes(&call->site, r, most);
+	char *at = (char *)call->work + (size_t)thread * thread_bytes(r, most);
 
 	p.n = call->rows * (piece + 1) / r->pieces - p.begin;
 	p.longest = nn_recurrent_longest(r, p.begin, p.n);
-	p.at_once = at_once(&call->site, r->steps);
+	p.at_once = at_once(r, p.n);
 	p.h = (real *)(void *)at;
 	p.c = (real *)(void *)(at += nn_recurrent_bytes(most * r->units));
 	p.sums = (real *)(void *)(at += nn_recurrent_bytes(most * r->units));
-	at += nn_recurrent_bytes(most * r->sums);
-	if (r->gates) {
-		p.width = r->kept;
-		p.row_step = r->steps * r->kept;
-		p.ahead = r->gates + p.begin * p.row_step;
-	} else {
-		p.width = r->sums;
-		p.row_step = p.at_once * r->sums;
-		p.ahead = (real *)(void *)at;
-		at += nn_recurrent_bytes(most * p.row_step);
-	}
-	p.scratch = at;
+	p.x = (real *)(void *)(at += nn_recurrent_bytes(most * r->sums));
+	p.ahead = (real *)(void *)(at += nn_recurrent_bytes(most_ahead(r, most) * r->x.in));
+	p.scratch = at + nn_recurrent_bytes(most_ahead(r, most) * r->sums);
 	return p;
 }
 
@@ -265,8 +263,8 @@ static void forward(const struct nn_call *call)
 static size_t saved(const struct nn_site *site, size_t max_rows)
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
-	const size_t reals = r.steps * nn_recurrent_saved(&r) +
-			     (r.attrs->cell == NN_CELL_LSTM ? r.units : 0);
+	const size_t reals =
+		r.steps * nn_recurrent_saved(&r) + (r.attrs->cell == NN_CELL_LSTM ? r.units : 0);
 	return site->training ? max_rows * reals * sizeof(real) : 0;
 }
 
@@ -278,7 +276,7 @@ static size_t state(const struct nn_site *site)
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
-	const size_t ahead = (size_t)threads * thread_bytes(site, &r, nn_recurrent_rows(max_rows));
+	const size_t ahead = (size_t)threads * thread_bytes(&r, nn_recurrent_rows(max_rows));
 	const size_t back =
 		site->training ? NN_K(recurrent_back_work)(site, max_rows, max_leaves, threads) : 0;
 	return ahead > back ? ahead : back;

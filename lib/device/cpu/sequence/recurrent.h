@@ -3,8 +3,9 @@
  * work is cut.
  *
  * Arrays by position have [row][step][values], as x and y: so a leaf's positions follow each other
- * in the order in which the gradient of a weight adds them. What goes from step to step lies in
- * scratch, [row][values], for the rows of a piece.
+ * in the order in which the gradient of a weight adds them. Gates and cells, which no product
+ * reads, have [step][row][values]: what a step reads lies together. What goes from step to step
+ * lies in scratch, [row][values], for the rows of a piece.
  */
 #ifndef NN_DEVICE_CPU_SEQUENCE_RECURRENT_H
 #define NN_DEVICE_CPU_SEQUENCE_RECURRENT_H
@@ -103,6 +104,12 @@ static inline size_t nn_recurrent_pieces(size_t rows, size_t threads)
 static inline size_t nn_recurrent_step(const struct nn_recurrence *r, size_t i)
 {
 	return r->attrs->reverse ? r->steps - 1 - i : i;
+}
+
+/* Where the gates and the cell of a position lie: a step's rows follow each other. */
+static inline size_t nn_recurrent_at(const struct nn_recurrence *r, size_t row, size_t t)
+{
+	return t * r->call->rows + row;
 }
 
 /* Has the row a step t? */
