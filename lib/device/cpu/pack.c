@@ -4,6 +4,7 @@
  */
 #include "device/cpu/product/depthwise.h"
 #include "device/cpu/product/pack.h"
+#include "device/cpu/vec/vec.h"
 
 size_t NN_K(conv_panels)(const struct nn_conv *c)
 {
@@ -44,6 +45,22 @@ static size_t conv_column(const struct nn_conv *c, size_t k)
 
 /* Steps of a chain at once: of so many a row of the canonical weight has a line of the cache. */
 #define NN_PACK_STEPS 16
+
+/* NN_PACK_STEPS steps that lie side by side, of `width` channels, turned in squares of a vector. */
+static void pack_squares(const real *canonical, size_t row, real *packed, size_t width)
+{
+	vr square[VL];
+	for (size_t o = 0; o < width; o += VL)
+		for (size_t k = 0; k < NN_PACK_STEPS; k += VL) {
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				square[i] = v_load(canonical + (o + i) * row + k);
+			v_transpose(square);
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				v_store(packed + (k + i) * width + o, square[i]);
+		}
+}
 
 /*
  * Steps of a panel: `width` channels, of which n are there, `row` reals apart. Rows are read line by
@@ -116,6 +133,11 @@ void NN_K(dense_pack)(const struct nn_matrix *d, const real *canonical, real *pa
 		for (size_t k0 = 0; k0 < d->in; k0 += steps) {
 			steps = least(d->in - k0, NN_PACK_STEPS);
 			width = nn_panel_width(d->out, o0);
+			if (!d->channels && steps == NN_PACK_STEPS && o0 + width <= d->out) {
+				pack_squares(canonical + o0 * d->in + k0, d->in,
+					     packed + place(o0, k0, d->out, d->in), width);
+				continue;
+			}
 			for (size_t k = 0; k < steps; k++)
 				column[k] = dense_column(d, k0 + k);
 			pack_steps(canonical + o0 * d->in, d->in, column, steps,
