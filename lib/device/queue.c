@@ -21,16 +21,13 @@ void nn_queue_close(struct nn_queue *queue)
 	queue->remote->close(queue);
 }
 
-int nn_queue_wait(struct nn_queue *queue, struct nn_error *err)
+/* The first failure not yet reported; err NULL: it stays so. */
+static int report(struct nn_queue *queue, int status, const struct nn_error *failure,
+		  struct nn_error *err)
 {
-	struct nn_error failure;
-
-	if (!queue)
-		return 0;
-	queue->waits++;
-	if (queue->remote->wait(queue, &failure) < 0 && !queue->failed) {
+	if (status < 0 && !queue->failed) {
 		queue->failed = true;
-		queue->error = failure;
+		queue->error = *failure;
 	}
 	if (!queue->failed)
 		return 0;
@@ -39,6 +36,31 @@ int nn_queue_wait(struct nn_queue *queue, struct nn_error *err)
 		*err = queue->error;
 	}
 	return -1;
+}
+
+int nn_queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_error failure;
+
+	if (!queue)
+		return 0;
+	queue->reached = ++queue->turn;
+	return report(queue, queue->remote->wait(queue, &failure), &failure, err);
+}
+
+void nn_queue_mark(struct nn_queue *queue, int which)
+{
+	queue->marks[which] = ++queue->turn;
+	queue->remote->mark(queue, which);
+}
+
+int nn_queue_reach(struct nn_queue *queue, int which, struct nn_error *err)
+{
+	struct nn_error failure;
+
+	if (queue->reached < queue->marks[which])
+		queue->reached = queue->marks[which];
+	return report(queue, queue->remote->reach(queue, which, &failure), &failure, err);
 }
 
 void *nn_memory_new(struct nn_queue *queue, size_t bytes, struct nn_error *err)
@@ -162,14 +184,35 @@ void nn_mirror_free(struct nn_mirror *m, struct nn_queue *queue)
 {
 	if (m->host != m->there)
 		nn_pinned_free(queue, m->host);
+	if (m->other)
+		nn_pinned_free(queue, m->other);
 	if (!m->lent)
 		nn_memory_free(queue, m->there);
 	*m = (struct nn_mirror){ 0 };
 }
 
+int nn_mirror_double(struct nn_mirror *m, struct nn_queue *queue, size_t bytes,
+		     struct nn_error *err)
+{
+	return !queue || (m->other = nn_pinned_new(queue, bytes, err)) ? 0 : -1;
+}
+
+void nn_mirror_use(struct nn_mirror *m, int side)
+{
+	const struct nn_mirror was = *m;
+
+	if (!m->other || side == m->side)
+		return;
+	m->host = was.other;
+	m->sent = was.other_sent;
+	m->other = was.host;
+	m->other_sent = was.sent;
+	m->side = side;
+}
+
 void *nn_mirror_write(struct nn_mirror *m, struct nn_queue *queue)
 {
-	if (queue && m->sent == queue->waits + 1)
+	if (queue && m->sent > queue->reached)
 		nn_queue_wait(queue, NULL);
 	return m->host;
 }
@@ -179,7 +222,7 @@ void nn_mirror_send(struct nn_mirror *m, struct nn_queue *queue, size_t at, size
 	if (!queue)
 		return;
 	queue->remote->copy_in(queue, (char *)m->there + at, (const char *)m->host + at, bytes);
-	m->sent = queue->waits + 1;
+	m->sent = queue->turn + 1;
 }
 
 void nn_mirror_fetch(const struct nn_mirror *m, struct nn_queue *queue, size_t at, size_t bytes)

@@ -21,7 +21,9 @@ struct nn_now;
  */
 struct nn_queue {
 	const struct nn_remote *remote;
-	uint64_t waits; /* number of waits for all of it */
+	uint64_t turn;    /* number of marks and waits: what is asked now is of the next turn */
+	uint64_t reached; /* turns up to this one are known to be done */
+	uint64_t marks[2];
 	void *bounce; /* pinned memory of nn_queue_read and nn_queue_write; NULL: not needed yet */
 	struct nn_error error; /* the first failure not yet reported */
 	bool failed;
@@ -72,6 +74,12 @@ struct nn_remote {
 	 * a device that is lost every wait fails (NN_ENODEV).
 	 */
 	int (*wait)(struct nn_queue *queue, struct nn_error *err);
+	/*
+	 * Until what was asked before a mark, one of two, is done; what was asked since may go on.
+	 * reach reports as wait does. Both NULL, or neither.
+	 */
+	void (*mark)(struct nn_queue *queue, int which);
+	int (*reach)(struct nn_queue *queue, int which, struct nn_error *err);
 	/* Lines of `bytes`, a multiple of 4, by number: n of them; rows in device memory, too. */
 	void (*gather)(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
 		       size_t bytes, size_t n);
@@ -106,6 +114,9 @@ int nn_queue_open(struct nn_queue **queue, const struct nn_device *device, struc
 void nn_queue_close(struct nn_queue *queue);
 /* err NULL: a failure is kept for the next wait that can tell it. */
 int nn_queue_wait(struct nn_queue *queue, struct nn_error *err);
+/* nn_remote.mark and reach, of a device that has them. */
+void nn_queue_mark(struct nn_queue *queue, int which);
+int nn_queue_reach(struct nn_queue *queue, int which, struct nn_error *err);
 
 /* Memory of the queue's device, zeroed. */
 void *nn_memory_new(struct nn_queue *queue, size_t bytes, struct nn_error *err);
@@ -132,8 +143,12 @@ void nn_queue_write(struct nn_queue *queue, void *to, const void *from, size_t b
  */
 struct nn_mirror {
 	void *host, *there;
-	uint64_t sent; /* 1 + the queue's waits when it was last sent; 0: never */
+	uint64_t sent; /* the queue's turn in which it was last sent; 0: never */
 	bool lent;     /* `there` is another's memory */
+	/* the host side that is not in use, number !side, and when it was sent; NULL: none */
+	void *other;
+	uint64_t other_sent;
+	int side;
 };
 
 int nn_mirror_new(struct nn_mirror *mirror, struct nn_queue *queue, size_t bytes,
@@ -145,6 +160,13 @@ int nn_mirror_new(struct nn_mirror *mirror, struct nn_queue *queue, size_t bytes
 int nn_mirror_of(struct nn_mirror *mirror, struct nn_queue *queue, void *there, size_t bytes,
 		 struct nn_error *err);
 void nn_mirror_free(struct nn_mirror *mirror, struct nn_queue *queue);
+/*
+ * A second host side, for work of which one turn is asked while that before it is under way: from
+ * nn_mirror_use on the host's side is number `side`, 0 or 1. Of the host's own memory there is one.
+ */
+int nn_mirror_double(struct nn_mirror *mirror, struct nn_queue *queue, size_t bytes,
+		     struct nn_error *err);
+void nn_mirror_use(struct nn_mirror *mirror, int side);
 /* The host's side, to be written: waits where it is on its way. */
 void *nn_mirror_write(struct nn_mirror *mirror, struct nn_queue *queue);
 /* `bytes` from byte `at` on, in the queue's order; what was fetched is there after a wait. */

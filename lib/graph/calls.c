@@ -110,7 +110,7 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 		graph->calls[i] = (struct nn_call){
 			.site = nn_bound_site(b, node),
 			.seed = seed,
-			.now = graph->host.now.there,
+			.now = nn_graph_now_there(graph, 0),
 			.statistics_step = graph->n_statistics,
 			.pool = graph->pool,
 			.y = nn_graph_value_at(graph, node->out),

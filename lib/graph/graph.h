@@ -253,6 +253,12 @@ struct nn_now *nn_graph_now(struct nn_graph *graph, int which);
 void nn_graph_send_now(struct nn_graph *graph);
 struct nn_now *nn_graph_now_there(const struct nn_graph *graph, int which);
 /*
+ * On a device with memory of its own: from now on values are written on side `side`, 0 or 1, while
+ * those of the other may still be on their way. follows: what they are sent for updates nothing
+ * where the work before it was held (nn_now.hold).
+ */
+void nn_graph_use_now(struct nn_graph *graph, int side, bool follows);
+/*
  * [max_rows][size] of input i in host memory, to be filled and then sent; channels_last: a sample
  * C,H,W is expected H,W,C. Of a device whose memory is the host's it is the graph's own.
  */

@@ -32,8 +32,9 @@ struct nn_graph_slots {
 
 /* What goes between the graph's memory and the host's. */
 struct nn_graph_host {
-	/* struct nn_now [1 + outputs], of whose first calls read the sample */
+	/* struct nn_now of each output, and behind them the one of which calls read the sample */
 	struct nn_mirror now;
+	bool follows; /* nn_graph_use_now */
 	/* [inputs], [outputs] of the program; not used where the graph's memory is the host's */
 	struct nn_mirror *in, *out;
 	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */

@@ -12,19 +12,35 @@ static size_t now_bytes(const struct nn_graph *graph)
 	return (1 + (size_t)graph->bound.program->n_outputs) * sizeof(struct nn_now);
 }
 
+/* The graph's comes last, so that its last member can stay as it is. */
+static int now_at(const struct nn_graph *graph, int which)
+{
+	return which > 0 ? which - 1 : graph->bound.program->n_outputs;
+}
+
 struct nn_now *nn_graph_now(struct nn_graph *graph, int which)
 {
-	return (struct nn_now *)nn_mirror_write(&graph->host.now, graph->bound.queue) + which;
+	return (struct nn_now *)nn_mirror_write(&graph->host.now, graph->bound.queue) +
+	       now_at(graph, which);
 }
 
 void nn_graph_send_now(struct nn_graph *graph)
 {
-	nn_mirror_send(&graph->host.now, graph->bound.queue, 0, now_bytes(graph));
+	const size_t hold = sizeof(struct nn_now) - offsetof(struct nn_now, hold);
+
+	nn_mirror_send(&graph->host.now, graph->bound.queue, 0,
+		       now_bytes(graph) - (graph->host.follows ? hold : 0));
 }
 
 struct nn_now *nn_graph_now_there(const struct nn_graph *graph, int which)
 {
-	return (struct nn_now *)graph->host.now.there + which;
+	return (struct nn_now *)graph->host.now.there + now_at(graph, which);
+}
+
+void nn_graph_use_now(struct nn_graph *graph, int side, bool follows)
+{
+	nn_mirror_use(&graph->host.now, side);
+	graph->host.follows = follows;
 }
 
 /* ---- host memory for rows on their way, where the graph's is not the host's ---- */
@@ -45,7 +61,9 @@ int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err)
 	int n = b->program->n_inputs;
 
 	graph->host.in = nn_alloc((size_t)(n + b->n_outputs), sizeof *graph->host.in, err);
-	if (!graph->host.in || nn_mirror_new(&graph->host.now, b->queue, now_bytes(graph), err) < 0)
+	if (!graph->host.in ||
+	    nn_mirror_new(&graph->host.now, b->queue, now_bytes(graph), err) < 0 ||
+	    nn_mirror_double(&graph->host.now, b->queue, now_bytes(graph), err) < 0)
 		return -1;
 	graph->host.out = graph->host.in + n;
 	for (int i = 0; i < n && b->queue; i++)

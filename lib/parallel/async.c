@@ -220,10 +220,11 @@ static int alone(struct nn_worker *w, const struct nn_strategy_update *u, bool n
 		 struct nn_step_result *result, struct nn_error *err)
 {
 	const struct nn_staleness f = { .batch = w->counters->step, .version = w->counters->step };
+	const struct nn_step_terms terms = { u->number, u->lr, norm };
 	struct nn_batch batch;
 
 	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
-	    nn_step_whole(w->step, &batch, u->number, u->lr, norm, result, err) < 0)
+	    nn_step_whole(w->step, &batch, &terms, NULL, result, err) < 0)
 		return -1;
 	if (!result->finite)
 		return 0;

@@ -12,6 +12,7 @@
 
 struct nn_step_options;
 struct nn_step_result;
+struct nn_step_terms;
 struct nn_worker;
 
 /* Terms of --strategy after the name. */
@@ -36,6 +37,8 @@ struct nn_control {
 struct nn_strategy_update {
 	uint64_t number; /* from 1 */
 	double lr;
+	/* of the update after it, which may be asked for meanwhile (nn_step_whole); NULL: not yet */
+	const struct nn_step_terms *next;
 };
 
 /* The loop over epochs and steps, for a strategy that lets some ranks do something else. */

@@ -229,13 +229,14 @@ static int sync_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		     struct nn_control *control, struct nn_step_result *result,
 		     struct nn_error *err)
 {
+	const struct nn_step_terms terms = { u->number, u->lr, control->norm };
 	struct nn_batch batch;
 
 	if (w->layout->comm->size > 1)
 		return ranks_step(w, u, control, result, err);
 	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0)
 		return -1;
-	return nn_step_whole(w->step, &batch, u->number, u->lr, control->norm, result, err);
+	return nn_step_whole(w->step, &batch, &terms, u->next, result, err);
 }
 
 const struct nn_strategy nn_strategy_sync = {

@@ -25,7 +25,8 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 	    nn_mirror_new(&o->w_norm, o->queue, n * sizeof(double), err) < 0 ||
 	    nn_mirror_new(&o->g_norm, o->queue, n * sizeof(double), err) < 0 ||
 	    nn_mirror_new(&o->ratios, o->queue, n * sizeof(double), err) < 0 ||
-	    nn_mirror_new(&o->length, o->queue, sizeof(double), err) < 0)
+	    nn_mirror_new(&o->length, o->queue, sizeof(double), err) < 0 ||
+	    nn_mirror_double(&o->length, o->queue, sizeof(double), err) < 0)
 		return -1;
 	for (size_t p = 0; p < n; p++)
 		((uint8_t *)o->roles.host)[p] = (uint8_t)o->program->params[p].desc.role;

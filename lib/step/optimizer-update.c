@@ -230,6 +230,11 @@ double nn_optimizer_norm(const struct nn_optimizer *o)
 	return *(const double *)o->length.host;
 }
 
+void nn_optimizer_use_norm(struct nn_optimizer *o, int side)
+{
+	nn_mirror_use(&o->length, side);
+}
+
 int nn_optimizer_tables(struct nn_optimizer *o, struct nn_error *err)
 {
 	return nn_table_steps_update(&o->tables, &o->ranks, &o->now, o->roles.there, &o->g_norm,

@@ -176,6 +176,8 @@ int nn_optimizer_measure_gradient(struct nn_optimizer *optimizer, const void *gr
 				  struct nn_error *err);
 /* The gradient's global norm before clipping, once it was measured and waited for. */
 double nn_optimizer_norm(const struct nn_optimizer *optimizer);
+/* From now on it is measured into, and read from, side 0 or 1, of steps that overlap. */
+void nn_optimizer_use_norm(struct nn_optimizer *optimizer, int side);
 int nn_optimizer_tables(struct nn_optimizer *optimizer, struct nn_error *err);
 bool nn_optimizer_has_direction(const struct nn_optimizer *optimizer);
 void nn_optimizer_compute_direction(struct nn_optimizer *optimizer, const void *gradients,

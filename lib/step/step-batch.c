@@ -270,6 +270,7 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 	s->batch = *batch;
 	if (s->queue && nn_step_transfer_begin(s, batch, err) < 0)
 		return -1;
+	nn_mirror_use(&s->figures, s->transfer.now);
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->sums.n = 0;
 	for (size_t i = 0; i < s->cut->n_leaves;

@@ -35,8 +35,8 @@ struct nn_step_cargo {
 	struct nn_mirror block;
 	uint64_t *rows, epoch; /* [n]; of them */
 	size_t n;       /* 0: none */
-	bool used;      /* by the queue of the graph, when it had waited `waits` times */
-	uint64_t waits;
+	bool used;      /* by the queue of the graph, in turn `turn` */
+	uint64_t turn;
 };
 
 /*
@@ -106,6 +106,12 @@ struct nn_step {
 	struct nn_step_resident resident;
 	/* whole steps: of full batches and the rest, of either cargo, without and with norm */
 	struct nn_recording *recordings[2][2][2];
+	/* whole steps that were asked for, by cargo: what is needed to read what came of them */
+	struct nn_step_asked {
+		const struct nn_cut *cut;
+		double *weights; /* [outputs] of the batch */
+	} asked[2];
+	struct nn_step_terms ahead; /* of the one that nobody has looked at yet; number 0: none */
 
 	/* the batch under way */
 	const struct nn_cut *cut;
@@ -157,9 +163,17 @@ void nn_step_transfer_fini(struct nn_step *step);
 /* Rows of the batch that begins are in device memory for what is asked from now on. */
 int nn_step_transfer_begin(struct nn_step *step, const struct nn_batch *batch,
 			   struct nn_error *err);
-/* The batch that will most likely follow is sent on its way; where that fails its turn will tell.
+/* The targets of a cargo, and its inputs for what is asked, are the step's from now on. */
+void nn_step_transfer_use(struct nn_step *step, int cargo);
+/* The batch that most likely follows one, as far as that one knows it. */
+struct nn_batch nn_step_next_batch(const struct nn_batch *batch);
+/*
+ * That of the batch under way is sent on its way. false: it is not known, or that failed, which its
+ * turn will tell.
  */
-void nn_step_transfer_next(struct nn_step *step);
+bool nn_step_transfer_next(struct nn_step *step);
+/* Are these the rows that the cargo in use has? */
+bool nn_step_transfer_is(const struct nn_step *step, const struct nn_batch *batch);
 /* Inputs of a span, from there; lengths of its rows, there, or NULL. */
 void nn_step_transfer_put(struct nn_step *step, const struct nn_cut_span *span);
 const uint32_t *nn_step_transfer_lengths(const struct nn_step *step,

@@ -1,18 +1,23 @@
 /*
  * What comes of a batch: its loss and counts, the update, and a whole step, of which nothing is
- * looked at before its end.
+ * looked at before its end: on a device with memory of its own the next one is under way by then.
  */
 #include <math.h>
 
 #include "base/clock.h"
 #include "step/step-inside.h"
 
+static struct nn_step_result empty_result(void)
+{
+	return (struct nn_step_result){
+		.loss = NAN, .norm = NAN, .finite = true, .nonfinite_line = -1
+	};
+}
+
 /* What the batch changes, but for the optimizer's part. */
 static void scale(struct nn_step *s, struct nn_step_result *result)
 {
-	*result = (struct nn_step_result){
-		.loss = NAN, .norm = NAN, .finite = true, .nonfinite_line = -1
-	};
+	*result = empty_result();
 	nn_graph_now(s->graph, 0)->sample = s->batch.sample;
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_scale(&s->outputs[i], s->graph, s->cut, s->weights + i,
@@ -320,32 +325,140 @@ static int ask_recorded(struct nn_step *s, bool norm, struct nn_step_result *res
 	return 0;
 }
 
-int nn_step_whole(struct nn_step *s, const struct nn_batch *batch, uint64_t number, double lr,
-		  bool norm, struct nn_step_result *result, struct nn_error *err)
+/* follows: the step before is under way. */
+static int ask_step(struct nn_step *s, const struct nn_batch *batch,
+		    const struct nn_step_terms *terms, bool follows, struct nn_error *err)
 {
 	struct nn_step_tables tables;
-	double start, asked;
+	struct nn_step_result result;
+	struct nn_step_asked *asked;
 
-	norm |= nn_optimizer_scales(s->optimizer);
-	if (may_update_behind(s, batch->n, norm))
-		return update_behind(s, batch, number, lr, result, err);
-	if (!s->queue || s->measures || s->statistics.there) {
-		if (nn_step_gradient(s, batch, result, err) < 0)
-			return -1;
-		return result->finite ? nn_step_update(s, number, lr, norm, result, err)
-				      : nn_queue_wait(s->queue, err);
-	}
-	start = nn_now_s();
 	if (nn_step_begin(s, batch, &tables, err) < 0)
 		return -1;
-	scale(s, result);
-	nn_optimizer_begin(s->optimizer, number, lr);
-	asked = nn_now_s();
-	if (ask_recorded(s, norm, result, err) < 0 || wait_figures(s, err) < 0)
+	nn_graph_use_now(s->graph, s->transfer.now, follows);
+	nn_optimizer_use_norm(s->optimizer, s->transfer.now);
+	scale(s, &result);
+	asked = &s->asked[s->transfer.now];
+	asked->cut = s->cut;
+	for (int i = 0; i < s->n_outputs; i++)
+		asked->weights[i] = s->outputs[i].weight;
+	nn_optimizer_begin(s->optimizer, terms->number, terms->lr);
+	return ask_recorded(s, terms->norm, &result, err);
+}
+
+/* The step that was asked for with a cargo is the one under way again. */
+static void resume(struct nn_step *s, int cargo, const struct nn_batch *batch)
+{
+	const struct nn_step_asked *asked = &s->asked[cargo];
+
+	s->batch = *batch;
+	s->cut = asked->cut;
+	for (int i = 0; i < s->n_outputs; i++)
+		s->outputs[i].weight = asked->weights[i];
+	nn_step_transfer_use(s, cargo);
+	nn_mirror_use(&s->figures, cargo);
+	nn_graph_use_now(s->graph, cargo, false);
+	nn_optimizer_use_norm(s->optimizer, cargo);
+}
+
+/*
+ * Not where the host has to see the norm of a step before the next, or makes what all share: what
+ * rows weigh.
+ */
+static bool may_go_ahead(const struct nn_step *s)
+{
+	const struct nn_remote *remote = s->queue->remote;
+
+	return remote->mark && remote->record && !s->options.offload && !s->source_weights &&
+	       !nn_optimizer_scales(s->optimizer);
+}
+
+/* The batch that follows sets out, and where its terms are known it is asked for. */
+static int ask_next(struct nn_step *s, const struct nn_step_terms *next, struct nn_error *err)
+{
+	const struct nn_batch batch = nn_step_next_batch(&s->batch);
+
+	if (!nn_step_transfer_next(s) || !next || !may_go_ahead(s))
+		return 0;
+	nn_queue_mark(s->queue, s->transfer.now);
+	s->ahead = *next;
+	return ask_step(s, &batch, next, true, err);
+}
+
+bool nn_step_is_ahead(const struct nn_step *s)
+{
+	return s->ahead.number > 0;
+}
+
+/* What came of the step of a cargo, while the one after it goes on. */
+static int take_figures(struct nn_step *s, int cargo, const struct nn_batch *batch, bool norm,
+			struct nn_step_result *result, struct nn_error *err)
+{
+	if ((nn_step_is_ahead(s) ? nn_queue_reach(s->queue, cargo, err)
+				 : nn_queue_wait(s->queue, err)) < 0)
 		return -1;
+	resume(s, cargo, batch);
+	*result = empty_result();
+	if (s->n_outputs > 0)
+		result->weight = s->outputs[0].weight;
 	if (norm)
 		result->norm = nn_optimizer_norm(s->optimizer);
+	if (nn_step_finish(s, result))
+		return 0;
+	s->ahead.number = 0;
+	nn_graph_send_now(s->graph);
+	return find_nonfinite(s, result, err);
+}
+
+/* The step that is ahead is the one under way. */
+static void go_on(struct nn_step *s, const struct nn_batch *batch,
+		  const struct nn_step_terms *terms)
+{
+	const struct nn_step_terms *ahead = &s->ahead;
+
+	resume(s, !s->transfer.now, batch);
+	if (ahead->number != terms->number || ahead->lr != terms->lr ||
+	    ahead->norm != terms->norm || !nn_step_transfer_is(s, batch))
+		NN_BUG("step %llu where %llu was asked for", (unsigned long long)terms->number,
+		       (unsigned long long)ahead->number);
+	s->ahead.number = 0;
+}
+
+static int remote_step(struct nn_step *s, const struct nn_batch *batch,
+		       const struct nn_step_terms *terms, const struct nn_step_terms *next,
+		       struct nn_step_result *result, struct nn_error *err)
+{
+	const double start = nn_now_s();
+	double asked;
+	int cargo;
+
+	if (nn_step_is_ahead(s))
+		go_on(s, batch, terms);
+	else if (ask_step(s, batch, terms, false, err) < 0)
+		return -1;
+	cargo = s->transfer.now;
+	asked = nn_now_s();
+	if (ask_next(s, next, err) < 0 ||
+	    take_figures(s, cargo, batch, terms->norm, result, err) < 0)
+		return -1;
 	result->input_s = asked - start;
 	result->compute_s = nn_now_s() - asked;
-	return nn_step_finish(s, result) ? 0 : find_nonfinite(s, result, err);
+	return 0;
+}
+
+int nn_step_whole(struct nn_step *s, const struct nn_batch *batch,
+		  const struct nn_step_terms *terms, const struct nn_step_terms *next,
+		  struct nn_step_result *result, struct nn_error *err)
+{
+	const struct nn_step_terms now = { terms->number, terms->lr,
+					   terms->norm || nn_optimizer_scales(s->optimizer) };
+
+	if (may_update_behind(s, batch->n, now.norm))
+		return update_behind(s, batch, now.number, now.lr, result, err);
+	if (s->queue && !s->measures && !s->statistics.there)
+		return remote_step(s, batch, &now, next, result, err);
+	if (nn_step_gradient(s, batch, result, err) < 0)
+		return -1;
+	return result->finite ? nn_step_update(s, now.number, now.lr, now.norm, result, err)
+			      : nn_queue_wait(s->queue, err);
 }

@@ -70,7 +70,7 @@ void nn_step_transfer_fini(struct nn_step *s)
 /* The host's side may be written, and the device's be copied to: what was asked before is done. */
 static void make_free(struct nn_step *s, struct nn_step_cargo *c)
 {
-	if (c->used && c->waits == s->queue->waits)
+	if (c->used && c->turn > s->queue->reached)
 		nn_queue_wait(s->queue, NULL);
 	else if (c->n > 0 && !c->used)
 		nn_queue_wait(s->transfer.queue, NULL);
@@ -169,24 +169,47 @@ int nn_step_transfer_begin(struct nn_step *s, const struct nn_batch *batch, stru
 		return -1;
 	s->queue->remote->after(s->queue, t->queue);
 	c->used = true;
-	c->waits = s->queue->waits;
-	for (int i = 0; i < s->n_outputs; i++) {
-		s->outputs[i].targets.host = (char *)c->block.host + t->targets[i];
-		s->outputs[i].targets.there = (char *)c->block.there + t->targets[i];
-	}
+	c->turn = s->queue->turn + 1;
+	nn_step_transfer_use(s, t->now);
 	return 0;
 }
 
-void nn_step_transfer_next(struct nn_step *s)
+void nn_step_transfer_use(struct nn_step *s, int cargo)
+{
+	struct nn_step_transfer *t = &s->transfer;
+	const struct nn_mirror *block = &t->cargo[cargo].block;
+
+	t->now = cargo;
+	for (int i = 0; i < s->n_outputs; i++) {
+		s->outputs[i].targets.host = (char *)block->host + t->targets[i];
+		s->outputs[i].targets.there = (char *)block->there + t->targets[i];
+	}
+}
+
+struct nn_batch nn_step_next_batch(const struct nn_batch *batch)
+{
+	struct nn_batch next = nn_batch_of(&batch->source, batch->next, batch->n_next);
+
+	next.augment = batch->augment;
+	next.epoch = batch->epoch;
+	next.sample = batch->sample + batch->n;
+	return next;
+}
+
+bool nn_step_transfer_next(struct nn_step *s)
 {
 	struct nn_step_cargo *c = &s->transfer.cargo[!s->transfer.now];
-	struct nn_batch next = nn_batch_of(&s->batch.source, s->batch.next, s->batch.n_next);
+	struct nn_batch next = nn_step_next_batch(&s->batch);
 
-	next.augment = s->batch.augment;
-	next.epoch = s->batch.epoch;
-	if (next.n > 0 && (next.n == s->options.batch || s->cuts.rest) &&
-	    !holds(c, &next))
-		load(s, c, &next, NULL);
+	return next.n > 0 && (next.n == s->options.batch || s->cuts.rest) &&
+	       (holds(c, &next) || load(s, c, &next, NULL) == 0);
+}
+
+bool nn_step_transfer_is(const struct nn_step *s, const struct nn_batch *batch)
+{
+	const struct nn_step_cargo *c = &s->transfer.cargo[s->transfer.now];
+
+	return c->n == batch->n && memcmp(c->rows, batch->rows, batch->n * sizeof *c->rows) == 0;
 }
 
 void nn_step_transfer_put(struct nn_step *s, const struct nn_cut_span *at)

@@ -69,8 +69,20 @@ static int figures_new(struct nn_step *s, struct nn_error *err)
 {
 	size_t bytes = s->cuts.most_leaves * ((size_t)s->n_outputs + NN_COUNTS) * sizeof(double);
 
-	return s->place.figures ? nn_mirror_of(&s->figures, s->queue, s->place.figures, bytes, err)
-				: nn_mirror_new(&s->figures, s->queue, bytes, err);
+	if (s->place.figures)
+		return nn_mirror_of(&s->figures, s->queue, s->place.figures, bytes, err);
+	if (nn_mirror_new(&s->figures, s->queue, bytes, err) < 0)
+		return -1;
+	return nn_mirror_double(&s->figures, s->queue, bytes, err);
+}
+
+static int asked_new(struct nn_step *s, struct nn_error *err)
+{
+	for (int i = 0; i < 2; i++)
+		if (!(s->asked[i].weights = nn_alloc((size_t)s->n_outputs,
+						     sizeof *s->asked[i].weights, err)))
+			return -1;
+	return 0;
 }
 
 static int tables_new(struct nn_step *s, struct nn_error *err)
@@ -81,7 +93,7 @@ static int tables_new(struct nn_step *s, struct nn_error *err)
 	s->squares = nn_alloc(leaves, sizeof *s->squares, err);
 	if (!s->weights)
 		s->weights = nn_alloc(leaves * outputs, sizeof *s->weights, err);
-	if (!s->weights || !s->squares || figures_new(s, err) < 0 ||
+	if (!s->weights || !s->squares || figures_new(s, err) < 0 || asked_new(s, err) < 0 ||
 	    nn_mirror_new(&s->found, s->queue, outputs * sizeof(double), err) < 0)
 		return -1;
 	if (s->options.ranks <= 1 && !s->options.statistics)
@@ -167,6 +179,8 @@ void nn_step_free(struct nn_step *s)
 	for (struct nn_recording **r = **s->recordings; r < **s->recordings + 8; r++)
 		if (*r)
 			s->queue->remote->forget(*r);
+	for (int i = 0; i < 2; i++)
+		nn_free(s->asked[i].weights);
 	nn_step_transfer_fini(s);
 	nn_step_resident_fini(s);
 	nn_free(s->squares);

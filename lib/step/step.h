@@ -139,13 +139,26 @@ size_t nn_step_least_rows(const struct nn_step_options *options);
  */
 int nn_step_gradient(struct nn_step *step, const struct nn_batch *batch,
 		     struct nn_step_result *result, struct nn_error *err);
+/* Number of an update, from 1, its rate, and whether result->norm is wanted. */
+struct nn_step_terms {
+	uint64_t number;
+	double lr;
+	bool norm;
+};
 /*
  * Gradient and update at once; nothing is updated where result->finite is false. A device with
  * memory of its own is asked for all of it, and waited for once: a step is recorded when the first
  * of its kind is made, and replayed from then on.
+ *
+ * next: terms of the step of batch->next. It may be asked for before this one is waited for, and
+ * updates nothing where this one did not; if so nn_step_is_ahead, and the next call has to be for
+ * that step, before anything else is asked of this one or of its graph. NULL: not yet.
  */
-int nn_step_whole(struct nn_step *step, const struct nn_batch *batch, uint64_t number, double lr,
-		  bool want_norm, struct nn_step_result *result, struct nn_error *err);
+int nn_step_whole(struct nn_step *step, const struct nn_batch *batch,
+		  const struct nn_step_terms *terms, const struct nn_step_terms *next,
+		  struct nn_step_result *result, struct nn_error *err);
+/* Was a step asked for that nobody has looked at? */
+bool nn_step_is_ahead(const struct nn_step *step);
 /*
  * Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm.
  * Fails only with other ranks, or where the device did.

@@ -54,14 +54,20 @@ static bool is_planned(const struct nn_train *t, uint64_t step)
 	       (step == t->task.planned || step % (t->task.planned / LOGGED_STEPS + 1) == 0);
 }
 
-static bool logs_step(const struct nn_train *t, const struct nn_pace *pace, double now)
+/* Is step `number`, from 1, logged, where one was at logged_s? */
+static bool logs_step(const struct nn_train *t, uint64_t number, double logged_s, double now)
 {
 	if (!nn_log_wanted(t->told.log) && !t->told.board)
 		return false;
 	if (t->options->log_every)
-		return (t->counters.step + 1) % t->options->log_every == 0;
-	return now - pace->logged_s >= log_s(t) || t->counters.step == t->worker.started_step ||
-	       is_planned(t, t->counters.step + 1);
+		return number % t->options->log_every == 0;
+	return now - logged_s >= log_s(t) || number == t->worker.started_step + 1 ||
+	       is_planned(t, number);
+}
+
+static bool wants_norm(const struct nn_train *t, bool logs)
+{
+	return logs && nn_log_wanted(t->told.log) && !t->task.unmeasured;
 }
 
 static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
@@ -107,11 +113,40 @@ static struct nn_control control_of(const struct nn_train *t)
 	};
 }
 
+/* While a step is ahead of those that are counted, nobody is asked for anything: it comes first. */
 const struct nn_control *nn_loop_asked(struct nn_train *t)
 {
 	if (t->layout.comm->size == 1)
-		t->control = control_of(t);
+		t->control = t->worker.step && nn_step_is_ahead(t->worker.step)
+				     ? (struct nn_control){ 0 }
+				     : control_of(t);
 	return &t->control;
+}
+
+static bool is_measured(const struct nn_train *t)
+{
+	return !nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task);
+}
+
+static bool divides(uint64_t every, uint64_t steps)
+{
+	return every && steps % every == 0;
+}
+
+/*
+ * May the step after `done` steps be asked for before what came of them is known? Not where
+ * something happens between the two.
+ */
+static bool may_go_ahead(const struct nn_train *t, uint64_t done)
+{
+	const struct nn_control *c = &t->control;
+
+	return t->layout.comm->size == 1 && done < t->task.planned &&
+	       !divides(t->task.steps_per_epoch, done) && !divides(t->options->valid_every, done) &&
+	       !divides(t->options->ranks.check_every, done) &&
+	       !divides(t->kept.save_steps, done) && !t->kept.snapshot.due &&
+	       !(is_measured(t) && done >= t->noise.next) && !c->stop && !c->save && !c->due &&
+	       !c->over;
 }
 
 void nn_loop_tell(const struct nn_train *t)
@@ -125,6 +160,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	uint64_t number = t->counters.step;
 	double start = nn_now_s(), now;
 	struct nn_strategy_update update = { .number = number + 1 };
+	struct nn_step_terms next = { .number = number + 2 };
 	size_t rows = nn_loader_rows(&t->loader, number);
 	struct nn_step_result result;
 	double waited_s = nn_loader_waited(&t->loader);
@@ -134,10 +170,18 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 		begin_epoch(t, pace);
 	t->schedule.drops = (unsigned)t->counters.drops;
 	update.lr = nn_schedule_rate(&t->schedule, number);
-	logs = logs_step(t, pace, start);
+	logs = nn_step_is_ahead(t->worker.step)
+		       ? pace->logs
+		       : logs_step(t, number + 1, pace->logged_s, start);
 	t->control = control_of(t);
-	t->control.norm = logs && nn_log_wanted(t->told.log) && !t->task.unmeasured;
-	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
+	t->control.norm = wants_norm(t, logs);
+	if (may_go_ahead(t, number + 1)) {
+		pace->logs = logs_step(t, next.number, logs ? start : pace->logged_s, start);
+		next.lr = nn_schedule_rate(&t->schedule, number + 1);
+		next.norm = wants_norm(t, pace->logs);
+		update.next = &next;
+	}
+	if (is_measured(t) &&
 	    nn_noise_due(&t->noise, number, rows,
 			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
 								   : t->options->recipe.batch))

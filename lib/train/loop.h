@@ -10,6 +10,7 @@ struct nn_pace {
 	uint64_t epoch_rows;      /* rows of the epoch when that was */
 	uint64_t logged_samples, samples;
 	double loss, weight; /* sums since a step was last logged */
+	bool logs;           /* the step that was asked for ahead is to be logged */
 	bool first_epoch;    /* the first one this process runs from its beginning */
 };
 

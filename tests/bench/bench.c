@@ -204,10 +204,12 @@ static void train(void *arg)
 	struct training *t = arg;
 	struct nn_source source = nn_dataset_source(t->dataset);
 	struct nn_batch batch = nn_batch_of(&source, t->rows, t->batch);
+	struct nn_step_terms terms = { .lr = 0.001 };
 	struct nn_step_result result;
 
 	batch.sample = t->number * t->batch;
-	if (nn_step_whole(t->step, &batch, ++t->number, 0.001, false, &result, NULL) < 0 ||
+	terms.number = ++t->number;
+	if (nn_step_whole(t->step, &batch, &terms, NULL, &result, NULL) < 0 ||
 	    !result.finite) {
 		fprintf(stderr, "bench: the loss is not finite\n");
 		exit(1);

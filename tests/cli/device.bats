@@ -149,6 +149,60 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   done
 }
 
+# steps: what a log says of each step, in numbers that do not depend on the clock
+steps() {
+  python3 -c 'import json, sys
+for line in open(sys.argv[1]):
+    e = json.loads(line)
+    if e["event"] in ("step", "valid", "epoch", "end"):
+        print([e.get(k) for k in ("event", "step", "samples", "loss", "lr", "grad_norm", "valid_loss")])' "$1"
+}
+
+@test "device: steps that overlap are logged, measured, kept and ended as on the CPU" {
+  for more in '--steps=11 --schedule=cosine' '--epochs=2 --valid=0.2 --valid-every=2' \
+    '--steps=9 --class-weight=balanced --log-every=3'; do
+    rm -f m*
+    for device in cpu cuda; do
+      nn-train -q -m 'dense 8, relu, dropout 0.3, dense ?' --target=kind -b 16 --log-every=1 $more --device=$device --log=$device.log \
+        -o m.$device "$data/words.csv"
+    done
+    same m.cpu m.cuda
+    diff <(steps cpu.log) <(steps cuda.log)
+  done
+}
+
+# goes_on 'SIGNAL...' ARGUMENT...: a training on the device gets signals when its first state is there; from the state that it
+# leaves the CPU goes on to the model of a training that nobody disturbed
+goes_on() {
+  signals=$1
+  shift
+  rm -f m m.state.safetensors
+  python3 -c 'import os, signal, subprocess, sys, time
+p = subprocess.Popen(sys.argv[2:])
+while not os.path.exists("m.state.safetensors"): time.sleep(0.001)
+for name in sys.argv[1].split(): p.send_signal(getattr(signal, name))
+p.wait()' "$signals" nn-train -q "${words[@]}" --epochs=100000 "$@" --device=cuda --log=log --log-every=1 -o m "$data/words.csv"
+  steps=$(metadata m.state.safetensors nn.state | python3 -c 'import json, sys; print(json.load(sys.stdin)["step"] + 4)')
+  for more in "--resume -o m" "-o whole"; do
+    nn-train -q "${words[@]}" --epochs=100000 "$@" --steps=$steps --device=cpu $more "$data/words.csv"
+  done
+  same whole m
+}
+
+@test "device: states that are kept among steps that overlap are those of their steps" {
+  goes_on SIGKILL -b 16 --checkpoint-every=3
+}
+
+@test "device: signals that come among steps that overlap leave the state of the step that is told last" {
+  for _ in 1 2 3; do
+    goes_on "SIGUSR1 SIGTERM" -b 2
+    python3 -c 'import json
+of = lambda name: [e for e in map(json.loads, open("log")) if e["event"] == name]
+step = of("end")[-1]["step"]
+assert step == of("step")[-1]["step"] == of("checkpoint")[-1]["step"] > 0, (step, of("step")[-1], of("checkpoint")[-1])'
+  done
+}
+
 @test "device: int8 weights are multiplied as on the CPU where the device can, else computed in f32" {
   nn-train -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -o conv.st "$data/digits.csv"
   nn-train -m conv.st --steps=0 --precision=int8 -o int8.st

@@ -83,18 +83,42 @@ static void queue_close(struct nn_queue *queue)
 	nn_free(q);
 }
 
-static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+static int run_and_tell(struct nn_apart_queue *q, uint64_t number, struct nn_error *err)
 {
-	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
 	const char *failed;
 
 	if (q->recording)
 		nn_apart_stop("a wait while work is being noted");
-	tell('W', queue);
-	run_until(q, q->asked);
+	run_until(q, number);
 	failed = q->failed;
 	q->failed = NULL;
 	return failed ? nn_fail(err, NN_EFAIL, "device cuda: %s failed", failed) : 0;
+}
+
+static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	tell('W', queue);
+	return run_and_tell(q, q->asked, err);
+}
+
+static void queue_mark(struct nn_queue *queue, int which)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	if (q->recording)
+		nn_apart_stop("a mark while work is being noted");
+	tell('M', queue);
+	q->marks[which] = q->asked;
+}
+
+static int queue_reach(struct nn_queue *queue, int which, struct nn_error *err)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	tell('P', queue);
+	return run_and_tell(q, q->marks[which], err);
 }
 
 struct event {
@@ -378,6 +402,8 @@ const struct nn_remote nn_apart_remote = {
 	.clear = clear,
 	.after = queue_after,
 	.wait = queue_wait,
+	.mark = queue_mark,
+	.reach = queue_reach,
 	.gather = gather,
 	.fma = fma_peak,
 	.read = read_peak,

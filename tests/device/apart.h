@@ -9,8 +9,8 @@
 struct nn_apart {
 	bool fail; /* products of dense layers are said to have failed */
 	/*
-	 * Told of what is asked of queues: W wait, I and O copies in and out, A after another, R
-	 * replay, K all else
+	 * Told of what is asked of queues: W wait, M mark, P a mark that is reached, I and O copies
+	 * in and out, A after another, R replay, K all else
 	 */
 	void (*asked)(char what, const struct nn_queue *queue);
 	/* Of a kernel's call when its turn has come, with addresses that the host may read. */

@@ -382,6 +382,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	return call(cudaErrorLaunchFailure);
 }
 
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	(void)event;
+	return call(cudaErrorLaunchFailure);
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
 	free(event);

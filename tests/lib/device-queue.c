@@ -64,6 +64,39 @@ static void check_order(void)
 	nn_mirror_free(&b, queue);
 }
 
+static void check_marks(void)
+{
+	static const float one[N] = { 1 }, two[N] = { 2 };
+	struct nn_mirror a = mirror_of(queue, one), b = mirror_of(queue, two);
+
+	if (nn_mirror_double(&a, queue, sizeof one, &err) < 0)
+		exit(1);
+	((float *)nn_mirror_write(&a, queue))[0] = 9;
+	nn_mirror_fetch(&a, queue, 0, sizeof one);
+	nn_queue_mark(queue, 0);
+	nn_mirror_use(&a, 1);
+	nn_queue_copy(queue, a.there, b.there, sizeof one);
+	nn_mirror_fetch(&a, queue, 0, sizeof one);
+	nn_queue_mark(queue, 1);
+	nn_queue_reach(queue, 0, &err);
+	ok(((float *)a.host)[0] == 0, "queue: what was asked for behind a mark is not waited for");
+	nn_mirror_use(&a, 0);
+	ok(((float *)a.host)[0] == 1, "queue: a mark is reached when what was asked before is done");
+	nn_queue_reach(queue, 1, &err);
+	nn_mirror_use(&a, 1);
+	ok(((float *)a.host)[0] == 2, "mirror: two sides have the values of two times");
+	((float *)nn_mirror_write(&a, queue))[0] = 5;
+	nn_mirror_send(&a, queue, 0, sizeof one);
+	nn_mirror_use(&a, 0);
+	((float *)nn_mirror_write(&a, queue))[0] = 6;
+	nn_mirror_use(&a, 1);
+	((float *)nn_mirror_write(&a, queue))[0] = 7;
+	nn_queue_copy(queue, b.there, a.there, sizeof one);
+	ok(read_back(&b)[0] == 5, "mirror: each side is waited for that is on its way");
+	nn_mirror_free(&a, queue);
+	nn_mirror_free(&b, queue);
+}
+
 static void check_after(void)
 {
 	static const float one[N] = { 1 };
@@ -226,6 +259,7 @@ int main(void)
 		return tap_done();
 	}
 	check_order();
+	check_marks();
 	check_after();
 	check_record();
 	check_failure();

@@ -86,11 +86,17 @@ static size_t n_filled;
 static int (*fill)(const void *data, size_t input, const uint64_t *rows, size_t n,
 		   bool channels_last, void *values, struct nn_error *e);
 
+static bool spoils; /* the first row of batches of even number is not finite */
+
 static int count_fill(const void *data, size_t input, const uint64_t *rows, size_t n,
 		      bool channels_last, void *values, struct nn_error *e)
 {
+	int status = fill(data, input, rows, n, channels_last, values, e);
+
 	n_filled++;
-	return fill(data, input, rows, n, channels_last, values, e);
+	if (spoils && rows[0] == order[0])
+		*(float *)values = INFINITY;
+	return status;
 }
 
 static void give_source(struct nn_dataset *dataset)
@@ -147,9 +153,14 @@ static void end(struct trained *t)
 	nn_dataset_free(t->dataset);
 }
 
-/* Batch `number`, from 0, with what follows it; what was asked is in seen[]. */
-static void step(struct trained *t, uint64_t number, bool norm)
+/*
+ * Batch `number`, from 0, with what follows it, whose terms are known or not; what was asked is in
+ * seen[].
+ */
+static void step_before(struct trained *t, uint64_t number, bool norm,
+			const struct nn_step_terms *next)
 {
+	const struct nn_step_terms terms = { number + 1, 0.1, norm };
 	size_t at = number % 2 * BATCH;
 	struct nn_source source = nn_dataset_source(t->dataset);
 	struct nn_batch b = nn_batch_of(&source, order + at, BATCH);
@@ -160,9 +171,14 @@ static void step(struct trained *t, uint64_t number, bool norm)
 	b.next = order + BATCH;
 	b.n_next = number % 2 == 0 ? BATCH : 0;
 	apart->asked = see;
-	if (nn_step_whole(t->step, &b, number + 1, 0.1, norm, &t->result, &err) < 0)
+	if (nn_step_whole(t->step, &b, &terms, next, &t->result, &err) < 0)
 		note("%s", err.text);
 	apart->asked = NULL;
+}
+
+static void step(struct trained *t, uint64_t number, bool norm)
+{
+	step_before(t, number, norm, NULL);
 }
 
 /* ---- claims ---- */
@@ -187,6 +203,101 @@ static void check_waits(const char *name, const char *text, enum nn_optimizer_ki
 	   name);
 	step(&t, 9, true);
 	ok(t.result.norm > 0, "%s: its norm is told where it was asked for", name);
+	end(&t);
+}
+
+/* ---- steps that are asked for before the one under way is looked at ---- */
+
+static const char layers[] = "input 3\ndense 8\nrelu\ndropout 0.2\ndense 2\n";
+
+/* Losses, norms and counts of 8 steps, and the weights after them; ahead: of the second of two. */
+struct course {
+	double loss[8], norm[8], counted[8];
+	float w[8 * 3], rest[3][32];
+};
+
+static bool take_course(struct course *c, bool ahead, size_t *n)
+{
+	static const double of_classes[] = { 1, 3 }; /* batches weigh different sums */
+	void *params[4] = { c->w, c->rest[0], c->rest[1], c->rest[2] };
+	struct trained t;
+
+	*n = 0;
+	losses[0].class_weights = of_classes;
+	memset(c, 0, sizeof *c);
+	if (!begin(&t, layers, 0, NN_OPTIMIZER_ADAM))
+		return false;
+	for (uint64_t i = 0; i < 8; i++) {
+		const struct nn_step_terms next = { i + 2, 0.1, i > 3 };
+
+		step_before(&t, i, i > 4, ahead ? &next : NULL);
+		*n += nn_step_is_ahead(t.step);
+		c->loss[i] = t.result.loss;
+		c->norm[i] = t.result.norm;
+		c->counted[i] = t.result.counted;
+	}
+	nn_graph_save(nn_step_graph(t.step), params);
+	losses[0].class_weights = NULL;
+	end(&t);
+	return true;
+}
+
+static void check_ahead(void)
+{
+	struct course c[2];
+	struct trained t;
+	size_t n[2];
+	bool began = take_course(&c[0], false, &n[0]) && take_course(&c[1], true, &n[1]);
+
+	ok(began && n[0] == 0 && n[1] == 4, "ahead: the batch that is known to follow: %zu, %zu",
+	   n[0], n[1]);
+	ok(memcmp(c[0].loss, c[1].loss, sizeof c[0].loss) == 0 &&
+		   memcmp(c[0].counted, c[1].counted, sizeof c[0].counted) == 0 &&
+		   memcmp(&c[0].norm[5], &c[1].norm[5], 3 * sizeof *c[0].norm) == 0 &&
+		   c[1].norm[6] > 0 && c[1].norm[6] != c[1].norm[7],
+	   "ahead: each step says its own loss, norm and counts");
+	ok(memcmp(c[0].w, c[1].w, sizeof c[0].w) == 0 &&
+		   memcmp(c[0].rest, c[1].rest, sizeof c[0].rest) == 0,
+	   "ahead: steps that overlap make the same weights");
+	if (!ok(begin(&t, layers, 0, NN_OPTIMIZER_ADAM), "ahead: a step %s", err.text))
+		return;
+	for (uint64_t i = 0; i < 5; i++) {
+		const struct nn_step_terms next = { i + 2, 0.1, false };
+
+		step_before(&t, i, false, &next);
+	}
+	ok(strcmp(seen, "iiAIRiiMAIRP") == 0,
+	   "ahead: the next step is asked for before the one under way is waited for: %s", seen);
+	step(&t, 5, false);
+	ok(strcmp(seen, "W") == 0, "ahead: and then nothing is left to be asked: %s", seen);
+	end(&t);
+}
+
+/* The loss of the step under way is not finite, that of the step ahead of it would be. */
+static void check_ahead_holds(void)
+{
+	const struct nn_step_terms next = { 2, 0.1, false };
+	float before[8 * 3], after[8 * 3], rest[3][32];
+	void *params[4] = { before, rest[0], rest[1], rest[2] };
+	struct trained t;
+
+	if (!ok(begin(&t, layers, 0, NN_OPTIMIZER_SGD), "ahead, hold: a step %s", err.text))
+		return;
+	nn_graph_save(nn_step_graph(t.step), params);
+	spoils = true;
+	step_before(&t, 0, false, &next);
+	params[0] = after;
+	nn_graph_save(nn_step_graph(t.step), params);
+	ok(!t.result.finite && !nn_step_is_ahead(t.step) &&
+		   memcmp(before, after, sizeof before) == 0,
+	   "ahead: behind a loss that is not finite nothing is updated");
+	ok(t.result.nonfinite_line == 0, "ahead: the line that went wrong is named: %d",
+	   t.result.nonfinite_line);
+	spoils = false;
+	step(&t, 1, false);
+	nn_graph_save(nn_step_graph(t.step), params);
+	ok(t.result.finite && memcmp(before, after, sizeof before) != 0,
+	   "ahead: a step after that updates again");
 	end(&t);
 }
 
@@ -385,6 +496,8 @@ int main(void)
 	check_waits("batchnorm",
 		    "input 3\ndense 8\nbatchnorm group=4\nrelu\ndropout 0.2\ndense 2\n",
 		    NN_OPTIMIZER_ADAM);
+	check_ahead();
+	check_ahead_holds();
 	check_resident();
 	check_tables(NN_OPTIMIZER_ADAM, false);
 	check_tables(NN_OPTIMIZER_LARS, true);

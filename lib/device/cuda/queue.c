@@ -14,6 +14,7 @@ struct nn_cuda_queue {
 	int number;
 	cudaStream_t stream;
 	cudaEvent_t event; /* of what was asked for until another queue waited for it */
+	cudaEvent_t marks[2];
 	void *sums;
 	struct nn_cuda_blas *blas; /* NULL: the device has its own products */
 	cudaError_t failed; /* first, since the last wait */
@@ -116,11 +117,24 @@ static void queue_close(struct nn_queue *queue)
 	nn_cuda_blas_free(q->blas);
 	if (q->event)
 		cudaEventDestroy(q->event);
+	for (int i = 0; i < 2; i++)
+		if (q->marks[i])
+			cudaEventDestroy(q->marks[i]);
 	if (q->sums)
 		cudaFree(q->sums);
 	if (q->stream)
 		cudaStreamDestroy(q->stream);
 	nn_free(q);
+}
+
+static cudaError_t make_events(struct nn_cuda_queue *q)
+{
+	cudaEvent_t *const events[] = { &q->event, &q->marks[0], &q->marks[1] };
+	cudaError_t error = cudaSuccess;
+
+	for (size_t i = 0; i < sizeof events / sizeof *events && error == cudaSuccess; i++)
+		error = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
+	return error;
 }
 
 static struct nn_queue *queue_open(const struct nn_device *device, struct nn_error *err)
@@ -134,7 +148,7 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	q->number = nn_cuda_number(device);
 	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
 	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
-	    (error = cudaEventCreateWithFlags(&q->event, cudaEventDisableTiming)) == cudaSuccess &&
+	    (error = make_events(q)) == cudaSuccess &&
 	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess) {
 		if (nn_cuda_products(device) == NN_PRODUCTS_OWN ||
 		    (q->blas = nn_cuda_blas_new(q->number, device, q->stream, err)))
@@ -146,15 +160,10 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	return NULL;
 }
 
-/* A lost device answers every call with its error. */
-static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+/* What failed since it was last told. A lost device answers every call with its error. */
+static int tell(struct nn_cuda_queue *q, struct nn_error *err)
 {
-	struct nn_cuda_queue *q = queue_of(queue);
-	cudaError_t error;
-
-	note(q, cudaStreamSynchronize(q->stream), "kernels");
-	error = q->failed;
-	if (error == cudaSuccess)
+	if (q->failed == cudaSuccess)
 		return 0;
 	cudaGetLastError();
 	q->lost = cudaStreamQuery(q->stream) != cudaSuccess;
@@ -162,6 +171,29 @@ static int queue_wait(struct nn_queue *queue, struct nn_error *err)
 		q->failed = cudaSuccess;
 	return nn_fail(err, q->lost ? NN_ENODEV : NN_EFAIL, "device cuda:%d: %s failed: %s",
 		       q->number, q->what, q->why);
+}
+
+static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaStreamSynchronize(q->stream), "kernels");
+	return tell(q, err);
+}
+
+static void queue_mark(struct nn_queue *queue, int which)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaEventRecord(q->marks[which], q->stream), "an event");
+}
+
+static int queue_reach(struct nn_queue *queue, int which, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaEventSynchronize(q->marks[which]), "kernels");
+	return tell(q, err);
 }
 
 /* Who goes on after what failed has failed: nobody need wait for the other queue. */
@@ -335,6 +367,8 @@ const struct nn_remote nn_cuda_remote = {
 	.clear = clear,
 	.after = queue_after,
 	.wait = queue_wait,
+	.mark = queue_mark,
+	.reach = queue_reach,
 	.gather = nn_cuda_gather_f32,
 	.record = record,
 	.recorded = recorded,
