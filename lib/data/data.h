@@ -82,6 +82,7 @@ struct nn_want_target {
 	bool any;            /* whoever asks takes what could be classes or numbers as numbers */
 	size_t size;         /* of the output line; 0: `?` */
 	const char *ignored; /* --ignore: a label that needs no unit of the output; NULL: none */
+	bool steps;          /* the output is as long as its row, of different length */
 };
 struct nn_want {
 	const struct nn_want_input *inputs;

@@ -271,6 +271,8 @@ static int prepare(struct nn_dataset *ds, struct nn_schema *schema,
 	ds->schema = ds->fixed ? copy_schema(want->schema, err)
 		     : schema  ? schema
 			       : new_schema(want, err);
+	for (size_t i = 0; ds->schema && i < ds->schema->n_targets && i < want->n_targets; i++)
+		ds->schema->targets[i].steps = want->targets[i].steps;
 	if (ds->schema != schema)
 		nn_schema_free(schema);
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))

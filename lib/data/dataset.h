@@ -25,7 +25,8 @@ struct nn_data_input {
 struct nn_data_target {
 	bool classes;
 	size_t size;            /* values per row */
-	bool steps;             /* size is of the longest row; values those of steps (sequence/sequence.h) */
+	/* size is of the longest row; values those of steps, as many for each (sequence/sequence.h) */
+	bool steps;
 	struct nn_block values; /* classes: int32 number of the label; else real */
 	bool from_table;
 	/* how labels are made: of the training data alone */
@@ -122,7 +123,8 @@ struct nn_raw_target {
 	size_t n_columns;
 	struct nn_array array;
 	size_t rows;
-	const char *place; /* FILE, for errors */
+	const char *place;  /* FILE, for errors */
+	const size_t *ends; /* rows are the steps of others, which end there (sequence/sequence.h); NULL */
 };
 
 /*
@@ -184,8 +186,11 @@ void nn_sequences_source(struct nn_dataset *ds); /* once they were read */
 /* A whole file by its format, for training as for prediction. */
 int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_error *err);
-/* Have rows of this array as many values as there are steps, so that they are classes of steps? */
-bool nn_sequences_are_steps(const struct nn_dataset *ds, const struct nn_array *array);
+/* Values of a target of each step; and of all of them. */
+size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_target *target);
+size_t nn_sequences_values(const struct nn_dataset *ds, const struct nn_data_target *target);
+/* Has this array values for each step, so that they are its targets? */
+bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target, const struct nn_array *array);
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			    struct nn_raw_target *raw, struct nn_error *err);
 

@@ -204,7 +204,8 @@ static bool targets_scaled(const struct nn_dataset *ds, size_t target)
 {
 	const struct nn_data_target *t = &ds->targets[target];
 
-	if (ds->schema->targets[target].labels || t->plain || ds->coding->targets[target].positions)
+	if (ds->schema->targets[target].labels || t->plain || t->steps ||
+	    ds->coding->targets[target].positions)
 		return false;
 	return ds->rules.normalize == NN_NORMALIZE_STANDARD ||
 	       ds->rules.normalize == NN_NORMALIZE_MINMAX ||

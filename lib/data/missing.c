@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "data/dataset.h"
+#include "data/sequence/sequence.h"
 
 /* ---- drop ---- */
 
@@ -33,8 +33,13 @@ static bool input_misses(const struct nn_dataset *ds, size_t input, const struct
 static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row)
 {
 	const struct nn_data_target *t = &ds->targets[target];
+	size_t from = row * t->size, to = from + t->size;
 
-	for (size_t i = row * t->size; i < (row + 1) * t->size; i++) {
+	if (t->steps) {
+		from = nn_sequence_begin(ds->sequences, row) * nn_sequences_width(ds, t);
+		to = nn_sequence_begin(ds->sequences, row + 1) * nn_sequences_width(ds, t);
+	}
+	for (size_t i = from; i < to; i++) {
 		if (t->classes ? ((const int32_t *)t->values.data)[i] < 0
 			       : isnan(nn_real_at(ds->dtype, t->values.data, i)))
 			return true;

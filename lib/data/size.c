@@ -54,9 +54,12 @@ static size_t target_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds) && !ds->sequences; i++)
-		bytes += ds->rows * ds->targets[i].size *
-			 (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
+	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds); i++) {
+		const struct nn_data_target *t = &ds->targets[i];
+
+		bytes += (t->steps ? nn_sequences_values(ds, t) : ds->rows * t->size) *
+			 (t->classes ? sizeof(int32_t) : nn_dtype_size(real));
+	}
 	return bytes;
 }
 

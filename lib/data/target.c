@@ -208,7 +208,8 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 {
 	struct nn_samples how = { raw->array.dtype, ds->dtype,
 				  raw->place,       0,
-				  t->size,          ds->rules.missing == NN_MISSING_DROP };
+				  t->size,          ds->rules.missing == NN_MISSING_DROP,
+				  raw->ends };
 	size_t n = raw->rows * t->size;
 	bool picture = raw->array.picture ||
 		       nn_is_picture(raw->array.dtype, &raw->array.shape, false);
@@ -232,9 +233,9 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 }
 
 static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t,
-			       const char *place, struct nn_error *err)
+			       const char *place, size_t rows, struct nn_error *err)
 {
-	for (size_t i = 0; i < ds->rows * t->size; i++) {
+	for (size_t i = 0; i < rows * t->size; i++) {
 		double p = nn_real_at(ds->dtype, t->values.data, i);
 
 		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->rules.missing == NN_MISSING_DROP))
@@ -342,5 +343,6 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);
 	if (take_numbers(ds, t, raw, err) < 0)
 		return -1;
-	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw->place, err) : 0;
+	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw->place, raw->rows, err)
+					: 0;
 }

@@ -106,6 +106,7 @@ static int add_output(struct nn_net *net, const struct nn_net_entry *line, struc
 	if (value < 0)
 		return -1;
 	net->outputs[line->output].shape = net->program->values[value].shape;
+	net->outputs[line->output].steps = net->program->values[value].lengths;
 	return nn_program_output(net->program, value, net->outputs[line->output].name, err);
 }
 

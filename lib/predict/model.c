@@ -132,6 +132,7 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 		size_t found = t->labels ? t->n_labels : t->n_columns;
 		size_t wanted = nn_shape_columns(shape);
 
+		schema->targets[i].steps = program->values[program->outputs[i].value].lengths;
 		if (t->labels ? found > wanted : found != wanted && found != nn_shape_count(shape))
 			return nn_fail(err, NN_EFORMAT, "nn.target: found %zu %s, expected %zu",
 				       found, t->labels ? "labels" : "columns", wanted);

@@ -1,4 +1,5 @@
 /* An output in training: its targets' weights make the scale of the loss before anything runs. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -71,6 +72,15 @@ void nn_train_output_free(struct nn_train_output *o)
 	nn_free(o->sums);
 }
 
+/* Is a position left out of the loss? Of numbers those whose first is NaN are (nn_loss_call). */
+static bool is_masked(const struct nn_train_output *o, size_t position)
+{
+	if (o->classes)
+		return ((const int32_t *)o->targets.host)[position] < 0;
+	return o->masks &&
+	       isnan(nn_real_at(o->device->dtype, o->targets.host, position * o->columns));
+}
+
 /* The sum of weights of rows [from, to), in f64. */
 static double weigh(const struct nn_train_output *o, size_t from, size_t to)
 {
@@ -81,7 +91,7 @@ static double weigh(const struct nn_train_output *o, size_t from, size_t to)
 
 	for (size_t r = from; r < to; r++)
 		for (size_t i = r * o->positions; i < (r + 1) * o->positions; i++)
-			if (!o->classes || classes[i] >= 0)
+			if (!is_masked(o, i))
 				sum += (rows ? nn_real_at(dtype, rows, r) : 1) *
 				       (o->classes && of_classes
 						? nn_real_at(dtype, of_classes, (size_t)classes[i])
@@ -107,8 +117,8 @@ static double tree(struct nn_train_output *o, size_t leaves, const double *value
 
 bool nn_train_output_weighs(const struct nn_train_output *o)
 {
-	return o->row_weights.host ||
-	       (o->classes && (o->masks || o->class_weights.host || o->loss.ignore != NN_CLASS_UNKNOWN));
+	return o->row_weights.host || o->masks ||
+	       (o->classes && (o->class_weights.host || o->loss.ignore != NN_CLASS_UNKNOWN));
 }
 
 int nn_train_output_fill(const struct nn_train_output *o, const struct nn_batch *batch, size_t from,
@@ -145,7 +155,7 @@ void nn_train_output_scale(struct nn_train_output *o, struct nn_graph *graph,
 
 	for (size_t i = 0; i < cut->n_leaves; i++)
 		rows += weights[i * step] > 0 ? cut->leaf[i + 1] - cut->leaf[i] : 0;
-	o->weight = o->classes || o->row_weights.host ? tree(o, cut->n_leaves, weights, step)
+	o->weight = o->classes || o->masks || o->row_weights.host ? tree(o, cut->n_leaves, weights, step)
 						      : (double)rows * (double)o->positions;
 	nn_graph_now(graph, 1 + (int)o->number)->scale = o->weight > 0 ? o->share / o->weight : 0;
 }

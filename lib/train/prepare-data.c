@@ -104,6 +104,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.plain = loss == NN_LOSS_BCE,
 			.size = out->size,
 			.ignored = t->options->ignore,
+			.steps = out->steps,
 		};
 	}
 	w->want = (struct nn_want){

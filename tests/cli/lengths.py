@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
 # step of SGD.
-# usage: lengths.py data|compare|attention|weighed|weights
+# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score
 import json
 import subprocess
 import sys
@@ -205,5 +205,97 @@ def weights():
         same_step(text, {"0": layer, last: dense}, after)
 
 
+def of_steps():
+    """Two numbers, and one, for each step of each row."""
+    x, lengths = rows()
+    two = [np.stack([np.cumsum(r[:, 0]), r[:, 1] * 2 + 0.5], 1) for r in x]
+    return x, lengths, two, [t[:, 0] for t in two]
+
+
+def numbers():
+    x, lengths, two, one = of_steps()
+    w = np.random.default_rng(2).random(len(x)) + 0.25
+    padded = np.zeros((len(x), 9, 2), "f4")
+    filled = {"two": np.full((len(x), 9, 2), np.nan), "one": np.full((len(x), 9), 7.0)}
+    for i, r in enumerate(x):
+        padded[i, : len(r)] = r
+        filled["two"][i, : len(r)], filled["one"][i, : len(r)] = two[i], one[i]
+    for name, of in (("two", two), ("one", one)):
+        np.savez(f"{name}.npz", x=padded, lengths=lengths, y=filled[name], w=w)
+        np.savez(f"{name}-packed.npz", x=np.concatenate(x), lengths=lengths, y=np.concatenate(of), w=w)
+        with open(f"{name}.jsonl", "w") as f:
+            for r, t, v in zip(x, of, w):
+                f.write(json.dumps({"y": t.tolist(), "w": v, "x": r.tolist()}) + "\n")
+    many, n = rows(600, seed=3)
+    np.savez("many.npz", x=np.concatenate(many), lengths=n, y=np.concatenate([np.cumsum(r[:, 0]) for r in many]))
+    shares = np.concatenate([1 / (1 + np.exp(-t)) for t in one])
+    np.savez("shares.npz", x=np.concatenate(x), lengths=lengths, y=np.stack([shares, 1 - shares], 1))
+    # rows that are all as long as there are outputs: numbers of rows, where the net has one answer for each
+    np.savez("vectors.npz", x=padded, lengths=np.full(len(x), 9), y=padded[:, :, 0])
+    bad = np.concatenate(two)
+    bad[lengths[0] + 1, 1] = np.nan
+    np.savez("nan.npz", x=np.concatenate(x), lengths=lengths, y=bad)
+    bad = np.concatenate(x)
+    bad[lengths[0], 1] = np.inf
+    np.savez("inf.npz", x=bad, lengths=lengths, y=np.concatenate(two))
+
+
+def regression():
+    import torch
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    torch.set_num_threads(1)
+    x, lengths, two, one = of_steps()
+    packed = pack_sequence([torch.tensor(r, dtype=torch.float64) for r in x], enforce_sorted=False)
+    w = torch.tensor(np.load("two.npz")["w"]).repeat_interleave(torch.tensor(lengths))
+    f = torch.nn.functional
+    for file, loss, of in (
+        ("two.npz", "mse", lambda y, t: f.mse_loss(y, t, reduction="none").mean(1)),
+        ("one.npz", "mae", lambda y, t: f.l1_loss(y, t, reduction="none").mean(1)),
+        ("two.npz", "huber", lambda y, t: f.smooth_l1_loss(y, t, reduction="none").mean(1)),
+        ("shares.npz", "bce", lambda y, t: f.binary_cross_entropy_with_logits(y, t, reduction="none").mean(1)),
+        ("shares.npz", "cross-entropy", lambda y, t: f.cross_entropy(y, t, reduction="none")),
+    ):
+        weighs = loss == "mse"
+        text = "input ?x2, gru 5, dense ?"
+        before, after = step_of_sgd(text, file, f"--loss={loss}", *(["--weight=w"] if weighs else []))
+        y = np.load("shares.npz")["y"] if file == "shares.npz" else np.concatenate(two if file == "two.npz" else one)
+        y = torch.tensor(y.reshape(len(y), -1), dtype=torch.float64)
+        layer, dense = torch.nn.GRU(2, 5, batch_first=True).double(), torch.nn.Linear(5, y.shape[1]).double()
+        fill(layer, "0", before)
+        fill(dense, "1", before)
+        out, n = pad_packed_sequence(layer(packed)[0], batch_first=True)
+        losses = of(dense(torch.cat([o[:k] for o, k in zip(out, n)])), y)
+        ((losses * w).sum() / w.sum() if weighs else losses.mean()).backward()
+        same_step(f"{text} --loss={loss}", {"0": layer, "1": dense}, after)
+
+
+def score():
+    """--score of the model m.st beside numpy, in f64, from its own answers; with weights, and without."""
+    run = lambda *a: subprocess.run(["nn-predict", *a], check=True, capture_output=True, text=True).stdout
+    x, lengths, two, _ = of_steps()
+    t = np.concatenate(two)
+    answers = [json.loads(line)["values"] for line in run("m.st", "two.jsonl").splitlines()]
+    y = np.array([list(step.values()) for row in answers for step in row])
+    if [len(row) for row in answers] != lengths.tolist():
+        sys.exit("answers are not as long as rows")
+    for file, w in (("two-packed.npz", np.load("two.npz")["w"]), ("unweighed.npz", np.ones(len(x)))):
+        w = np.repeat(w, lengths)[:, None] / np.repeat(w, lengths).sum()
+        square, away = ((y - t) ** 2 * w).sum(0), (abs(y - t) * w).sum(0)
+        spread = ((t - (t * w).sum(0)) ** 2 * w).sum(0)
+        want = {"samples": 40, "loss": square.mean(), "rmse": square.mean() ** 0.5, "mae": away.mean()}
+        want["r2"] = (1 - square / spread).mean()
+        for c in range(2):
+            want[f"rmse.y{c + 1}"], want[f"mae.y{c + 1}"] = square[c] ** 0.5, away[c]
+            want[f"r2.y{c + 1}"] = 1 - square[c] / spread[c]
+        found = dict(line.split() for line in run("--score", "m.st", file).splitlines())
+        if found.keys() != want.keys():
+            sys.exit(f"{file}: {sorted(found)} for {sorted(want)}")
+        for name, value in want.items():
+            if abs(float(found[name]) - value) > 1e-12 * max(1, abs(value)):
+                sys.exit(f"{file}: {name} is {found[name]}, expected {value}")
+
+
 modes = {"data": data, "compare": compare, "attention": attention, "weighed": weighed, "weights": weights}
+modes |= {"numbers": numbers, "regression": regression, "score": score}
 modes[sys.argv[1]]()

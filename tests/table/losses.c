@@ -69,6 +69,9 @@ static void data_make(const struct loss *loss)
 			       ? noise()
 			       : (noise() + 2) / 4;
 	}
+	for (size_t i = 0; loss->positions > 1 && i < ROWS * loss->positions; i++)
+		if (i % 5 == 1)
+			t[i * loss->columns] = NAN; /* masked */
 	for (size_t i = 0; i < ROWS * loss->positions; i++)
 		c[i] = i % 5 == 3 ? -1 : (int32_t)((size_t)(1e6 * (noise() + 2)) % loss->columns);
 	for (size_t i = 0; i < loss->columns; i++)
@@ -112,7 +115,7 @@ static double plain(const struct loss *loss, size_t row)
 				       (log_sum(a, loss->columns) - a[c[q]]);
 			continue;
 		}
-		for (size_t i = 0; i < loss->columns; i++)
+		for (size_t i = 0; !isnan(b[0]) && i < loss->columns; i++)
 			sum += loss->kind == NN_LOSS_CROSS_ENTROPY
 				       ? (loss->weighted ? w[i] : 1) * b[i] *
 						 (log_sum(a, loss->columns) - a[i])

@@ -65,10 +65,26 @@ void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, e
 		nn_format_f64(text, nn_real_at(real, to, at));
 }
 
+/* "row 3, column 2", counted from 1; of a step its row comes first. */
+static void place_text(char text[100], const struct nn_samples *how, size_t at)
+{
+	size_t row = (how->first + at) / how->per_row, column = (how->first + at) % how->per_row + 1,
+	       of = 0;
+
+	if (!how->ends) {
+		snprintf(text, 100, "row %zu, column %zu", row + 1, column);
+		return;
+	}
+	while (how->ends[of] <= row)
+		of++;
+	row -= of ? how->ends[of - 1] : 0;
+	snprintf(text, 100, "row %zu, step %zu, column %zu", of + 1, row + 1, column);
+}
+
 int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
 		       struct nn_error *err)
 {
-	char text[NN_NUMBER];
+	char text[NN_NUMBER], where[100];
 	size_t at;
 
 	if (how->from != how->real)
@@ -79,10 +95,9 @@ int nn_samples_convert(const struct nn_samples *how, const void *values, size_t 
 	if (at == n)
 		return 0;
 	nn_bad_text(text, how->from, values, how->real, to, at);
-	return nn_fail(err, NN_EFORMAT,
-		       "%s: row %zu, column %zu: found %s, expected a finite number%s", how->place,
-		       (how->first + at) / how->per_row + 1, (how->first + at) % how->per_row + 1,
-		       text,
+	place_text(where, how, at);
+	return nn_fail(err, NN_EFORMAT, "%s: %s: found %s, expected a finite number%s", how->place,
+		       where, text,
 		       how->from == NN_F64 && how->real == NN_F32 && strcmp(text, "nan") != 0
 			       ? " within f32"
 			       : "");
@@ -94,7 +109,7 @@ static int read_converting(struct nn_array *a, struct nn_input *input,
 			   struct nn_error *err)
 {
 	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
-				  nan_allowed };
+				  nan_allowed, NULL };
 	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes;
 	char *piece = nn_alloc(CHUNK, nn_dtype_size(h->dtype), err);
 	int status = -1;
@@ -133,7 +148,7 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input,
 			  enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
 	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
-				  nan_allowed };
+				  nan_allowed, NULL };
 	size_t n = h->bytes / nn_dtype_size(h->dtype);
 	int status;
 
@@ -174,8 +189,15 @@ int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struc
 int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
 		       enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
-	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape),
-				  nan_allowed };
+	return nn_array_of_steps(a, place, tensor, NULL, real, nan_allowed, err);
+}
+
+int nn_array_of_steps(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
+		      const size_t *ends, enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+{
+	struct nn_samples how = {
+		tensor->dtype, real, place, 0, nn_row_size(&tensor->shape), nan_allowed, ends
+	};
 	size_t n = nn_shape_count(&tensor->shape), bytes;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real),

@@ -43,6 +43,9 @@ int nn_array_read_values(struct nn_array *array, struct nn_input *input,
 /* A tensor of an open file, as samples (place: "FILE: tensor"). st has to outlive the array. */
 int nn_array_of_tensor(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
 		       enum nn_dtype real, bool nan_allowed, struct nn_error *err);
+/* The same of steps one after another, ends as struct nn_samples has them. */
+int nn_array_of_steps(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
+		      const size_t *ends, enum nn_dtype real, bool nan_allowed, struct nn_error *err);
 
 /*
  * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the
@@ -60,6 +63,7 @@ struct nn_samples {
 	const char *place;
 	size_t first, per_row; /* index of values[0]; values in a row */
 	bool nan_allowed;      /* missing numbers are allowed */
+	const size_t *ends;    /* rows are steps of others: steps up to the end of each; NULL */
 };
 int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
 		       struct nn_error *err);

@@ -145,7 +145,7 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 {
 	raw->place = place;
 	raw->rows = raw->array.shape.dim[0];
-	if (ds->sequences && nn_sequences_are_steps(ds, &raw->array))
+	if (ds->sequences && nn_sequences_are_steps(ds, i, &raw->array))
 		return nn_sequences_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL,
 					       raw, err);
 	if (nn_dataset_set_rows(ds, place, raw->rows, err) < 0)

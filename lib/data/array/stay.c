@@ -188,7 +188,7 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	struct nn_array *a = &ds->inputs[0].array;
 	bool turned = h->fortran && h->shape.rank > 1, kept;
 	struct nn_samples how = { h->dtype, nn_sample_type(h->dtype, ds->dtype), nn_input_name(input),
-				  0, nn_row_size(&h->shape), nan_allowed };
+				  0, nn_row_size(&h->shape), nan_allowed, NULL };
 	struct passing p = { 0 };
 	uint64_t at = 0;
 	int fd = nn_input_reopen(input, &at), status = -1;
@@ -215,7 +215,7 @@ int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
 			    struct nn_error *err)
 {
 	struct nn_samples how = { t->dtype, nn_sample_type(t->dtype, ds->dtype), place, 0,
-				  nn_row_size(&t->shape), nan_allowed };
+				  nn_row_size(&t->shape), nan_allowed, NULL };
 	size_t n = nn_shape_count(&t->shape), size = nn_dtype_size(t->dtype);
 	struct passing p = { 0 };
 	int status;

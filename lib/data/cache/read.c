@@ -198,7 +198,7 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 		       const struct nn_json *target)
 {
 	struct nn_data_target *t = &ds->targets[i];
-	size_t values;
+	size_t values = 0;
 
 	t->classes = yes(target, "classes");
 	t->steps = yes(target, "steps");
@@ -209,10 +209,12 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 	if (!ds->training && !ds->fixed && r->want->targets[i].ignored &&
 	    !(t->ignored = nn_strdup(r->want->targets[i].ignored, r->err)))
 		return -1;
-	if (t->steps ? !ds->sequences : !nn_mul(ds->rows, t->size, &values))
+	if (t->steps ? !ds->sequences || nn_sequences_width(ds, t) == 0
+		     : !nn_mul(ds->rows, t->size, &values))
 		return damaged(r, "targets have other rows than inputs");
-	if (t->steps)
-		values = nn_sequence_begin(ds->sequences, ds->rows);
+	if (t->steps && !nn_mul(nn_sequence_begin(ds->sequences, ds->rows), nn_sequences_width(ds, t),
+				&values))
+		return damaged(r, "targets have other steps than inputs");
 	return load(r, nn_json_get(target, "section"), values,
 		    t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype), &t->values);
 }
@@ -221,7 +223,7 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 static int check_ids(struct reader *r, const struct nn_dataset *ds, size_t i)
 {
 	const struct nn_data_target *t = &ds->targets[i];
-	size_t n = t->steps ? nn_sequence_begin(ds->sequences, ds->rows) : ds->rows * t->size;
+	size_t n = t->steps ? nn_sequences_values(ds, t) : ds->rows * t->size;
 	const int32_t *ids = t->values.data;
 
 	if (t->classes && !ds->coding->targets[i].labels)

@@ -74,6 +74,7 @@ struct nn_target_schema {
 	/* --ignore: a label that is none of them, of nn.train; NULL: every other is unknown */
 	char *ignored;
 	double *mean, *sd; /* per target column, NULL: not scaled */
+	bool steps; /* of the network, in no file: there is one for each step of rows of different length */
 };
 
 /*

@@ -157,7 +157,9 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 		packed.data = room.data;
 	}
 	if (status == 0)
-		status = nn_array_of_tensor(&input->array, place, &packed, ds->dtype, false, err);
+		status = nn_array_of_steps(&input->array, place, &packed,
+					   (const size_t *)ds->sequences->ends.data, ds->dtype, false,
+					   err);
 	if (status == 0 && input->array.data == room.data && room.data) {
 		input->array.block = room;
 		room = (struct nn_block){ 0 };
@@ -266,38 +268,41 @@ out:
 
 /* ---- targets of each step ---- */
 
-bool nn_sequences_are_steps(const struct nn_dataset *ds, const struct nn_array *array)
+bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target, const struct nn_array *array)
 {
 	const struct nn_sequences *s = ds->sequences;
 	const struct nn_shape *shape = &array->shape;
+	int rank = s->padded ? 2 : 1;
 
-	if (nn_dtype_float(array->dtype))
+	if (shape->rank < rank || (s->padded ? shape->dim[0] != ds->rows || shape->dim[1] != s->padded
+					     : shape->dim[0] != nn_sequence_begin(s, ds->rows)))
 		return false;
-	return s->padded
-		       ? shape->rank == 2 && shape->dim[0] == ds->rows && shape->dim[1] == s->padded
-		       : shape->rank == 1 && shape->dim[0] != ds->rows &&
-				 shape->dim[0] == nn_sequence_begin(s, ds->rows);
+	if (ds->schema->targets[target].steps)
+		return shape->rank <= rank + 1;
+	/* which the output does not take: that is said of it */
+	return !nn_dtype_float(array->dtype) && shape->rank == rank &&
+	       (s->padded || shape->dim[0] != ds->rows);
 }
 
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			    struct nn_raw_target *raw, struct nn_error *err)
 {
 	size_t steps = nn_sequence_begin(ds->sequences, ds->rows);
+	const struct nn_shape *shape = &raw->array.shape;
+	int rank = ds->sequences->padded ? 2 : 1;
+	size_t width = shape->rank > rank ? shape->dim[rank] : 1;
 	struct nn_raw_target packed = *raw;
 	struct nn_block room = { 0 };
 	int status;
 
-	if (want ? want->numbers : !ds->schema->targets[target].labels)
-		return nn_fail(
-			err, NN_EFORMAT,
-			"%s: targets of each step of rows of different length are classes, the "
-			"loss wants numbers",
-			raw->place);
+	if (width == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: targets have no values", raw->place);
 	packed.rows = steps;
-	packed.array.shape = nn_shape1(steps);
+	packed.ends = (const size_t *)ds->sequences->ends.data;
+	packed.array.shape = shape->rank > rank ? nn_shape2(steps, width) : nn_shape1(steps);
 	if (ds->sequences->padded) {
-		if (pack(ds->sequences, ds->rows, raw->array.data, nn_dtype_size(raw->array.dtype),
-			 &room, err) < 0)
+		if (pack(ds->sequences, ds->rows, raw->array.data,
+			 width * nn_dtype_size(raw->array.dtype), &room, err) < 0)
 			return -1;
 		packed.array.data = room.data;
 	}

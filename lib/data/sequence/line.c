@@ -161,6 +161,30 @@ static int read_value(struct nn_line_reader *l, struct nn_line_target *t, struct
 	}
 }
 
+/* An element of a list: a value, or as many in a list as in the first one. */
+static int read_element(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
+			enum nn_pull_kind kind, struct nn_error *err)
+{
+	size_t before = t->row, each;
+
+	if (kind != NN_PULL_ARRAY && !t->each)
+		return read_value(l, t, p, kind, err);
+	if (kind != NN_PULL_ARRAY || (t->n > 0 && !t->each))
+		return kind == NN_PULL_BAD
+			       ? -1
+			       : nn_pull_fail(p, "%.60s: is %s list, those before are %s", t->name,
+					      t->each ? "no" : "a", t->each ? "lists" : "none");
+	while ((kind = nn_pull_next(p)) != NN_PULL_ARRAY_END)
+		if (read_value(l, t, p, kind, err) < 0)
+			return -1;
+	each = t->row - before;
+	t->each = t->each ? t->each : each;
+	return each > 0 && each == t->each
+		       ? 0
+		       : nn_pull_fail(p, "%.60s: found a list of %zu, expected %zu as before", t->name,
+				      each, t->each ? t->each : 1);
+}
+
 static int read_target(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
 		       bool first, struct nn_error *err)
 {
@@ -173,8 +197,8 @@ static int read_target(struct nn_line_reader *l, struct nn_line_target *t, struc
 	t->list = list;
 	if (!list)
 		return read_value(l, t, p, kind, err);
-	while ((kind = nn_pull_next(p)) != NN_PULL_ARRAY_END)
-		if (read_value(l, t, p, kind, err) < 0)
+	for (t->elements = 0; (kind = nn_pull_next(p)) != NN_PULL_ARRAY_END; t->elements++)
+		if (read_element(l, t, p, kind, err) < 0)
 			return -1;
 	return 0;
 }
@@ -306,11 +330,11 @@ static int check_target(struct nn_line_reader *l, struct nn_line_target *t, stru
 		t->width = t->row;
 	else if (t->width != t->row)
 		t->width = SIZE_MAX;
-	t->by_step &= t->list && t->row == l->length;
+	t->by_step &= t->list && t->elements == l->length;
 	if (t->by_step || t->width != SIZE_MAX)
 		return 0;
-	return nn_fail(err, NN_EFORMAT, "%.60s: has %zu values, the row %zu steps", t->name, t->row,
-		       l->length);
+	return nn_fail(err, NN_EFORMAT, "%.60s: has %zu values, the row %zu steps", t->name,
+		       t->elements, l->length);
 }
 
 int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_t at,

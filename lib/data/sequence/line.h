@@ -16,9 +16,11 @@ struct nn_line_target {
 	bool list;
 	bool by_step;           /* every row had as many as steps */
 	size_t width;           /* of the first row; SIZE_MAX: rows differ */
+	size_t each;            /* its elements are lists of so many; 0: they are values */
 	uint64_t point_line;    /* of the first number with a point or exponent */
 	struct nn_block values; /* double [n]; text by the numbers of its words */
 	size_t n, row;          /* those of the row that is being read */
+	size_t elements;        /* of its list */
 };
 
 struct nn_line_reader {

@@ -16,6 +16,24 @@ static int name_column(struct nn_target_schema *schema, const char *name, struct
 	return schema->columns[0] ? 0 : -1;
 }
 
+/* Lists with an element for each step: numbers, or as many of them in lists. */
+static int set_step_numbers(struct nn_dataset *ds, const char *file, size_t i,
+			    const struct nn_want_target *want, struct nn_line_target *t,
+			    struct nn_error *err)
+{
+	struct nn_raw_target raw = { .place = file,
+				     .rows = nn_sequence_begin(ds->sequences, ds->rows),
+				     .ends = (const size_t *)ds->sequences->ends.data };
+
+	raw.array = (struct nn_array){ .dtype = NN_F64,
+				       .shape = nn_shape2(raw.rows, t->each ? t->each : 1),
+				       .data = t->values.data };
+	if (nn_dataset_set_target(ds, i, want, &raw, err) < 0)
+		return -1;
+	nn_sequences_by_step(ds, i);
+	return 0;
+}
+
 /* Lists of numbers, as many in each row. */
 static int set_numbers(struct nn_dataset *ds, const char *file, size_t i,
 		       const struct nn_want_target *want, struct nn_line_target *t,
@@ -72,7 +90,9 @@ static int set_target(struct nn_dataset *ds, const char *file, size_t i,
 {
 	bool numbers = want ? want->numbers || t->point_line : !ds->schema->targets[i].labels;
 
-	if (t->list && (!t->by_step || numbers))
+	if (t->list && t->by_step && !t->words && (numbers || t->each) && ds->schema->targets[i].steps)
+		return set_step_numbers(ds, file, i, want, t, err);
+	if (t->list && (!t->by_step || numbers || t->each))
 		return set_numbers(ds, file, i, want, t, err);
 	return set_classes(ds, file, i, want, t, err);
 }

@@ -1,5 +1,6 @@
 /* Rows of different length as a source: each is filled up to the longest as it goes into a batch.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -68,6 +69,26 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 	return 0;
 }
 
+/* Numbers of steps, or class probabilities; NaN behind the length, which no loss counts. */
+static void fill_numbers(const struct nn_dataset *ds, size_t target, const uint64_t *rows, size_t n,
+			 void *values)
+{
+	const struct nn_data_target *t = &ds->targets[target];
+	size_t width = nn_sequences_width(ds, t), real = nn_dtype_size(ds->dtype);
+
+	for (size_t r = 0; r < n; r++) {
+		char *to = (char *)values + r * t->size * real;
+		size_t there = nn_sequence_length(ds->sequences, rows[r]) * width;
+
+		nn_fill_numbers(&ds->coding->targets[target], ds->dtype,
+				(const char *)t->values.data +
+					nn_sequence_begin(ds->sequences, rows[r]) * width * real,
+				there, NULL, 1, to);
+		for (size_t i = there; i < t->size; i++)
+			nn_real_put(ds->dtype, to, i, NAN);
+	}
+}
+
 static int fill_target(const void *data, size_t target, const uint64_t *rows, size_t n,
 		       void *values, struct nn_error *err)
 {
@@ -79,6 +100,10 @@ static int fill_target(const void *data, size_t target, const uint64_t *rows, si
 	(void)err;
 	if (!t->steps) {
 		nn_dataset_fill_target(ds, target, rows, n, values);
+		return 0;
+	}
+	if (!t->classes) {
+		fill_numbers(ds, target, rows, n, values);
 		return 0;
 	}
 	for (size_t r = 0; r < n; r++) {
@@ -169,7 +194,17 @@ int nn_sequences_close(struct nn_dataset *ds, const char *file, struct nn_error 
 void nn_sequences_by_step(struct nn_dataset *ds, size_t target)
 {
 	ds->targets[target].steps = true;
-	ds->targets[target].size = ds->schema->inputs[ds->sequences->input].shape.dim[0];
+	ds->targets[target].size *= ds->schema->inputs[ds->sequences->input].shape.dim[0];
+}
+
+size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_target *t)
+{
+	return t->size / ds->schema->inputs[ds->sequences->input].shape.dim[0];
+}
+
+size_t nn_sequences_values(const struct nn_dataset *ds, const struct nn_data_target *t)
+{
+	return nn_sequence_begin(ds->sequences, ds->rows) * nn_sequences_width(ds, t);
 }
 
 void nn_sequences_source(struct nn_dataset *ds)

@@ -32,7 +32,7 @@ int nn_sequences_new(struct nn_dataset *ds, struct nn_error *err);
 int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, struct nn_error *err);
 /* All steps are there: `values` [steps][values of a step]. */
 int nn_sequences_close(struct nn_dataset *ds, const char *file, struct nn_error *err);
-/* The target's values are those of steps from now on. */
+/* The target's values, of size, are those of steps from now on. */
 void nn_sequences_by_step(struct nn_dataset *ds, size_t target);
 /* Are the values numbers of categories, where an embedding takes them? */
 int nn_sequences_take_categories(struct nn_dataset *ds, const char *place,

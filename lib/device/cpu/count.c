@@ -23,6 +23,8 @@ void NN_K(count)(const struct nn_count_call *call)
 				truth >= 0 && largest(x, columns) == (size_t)truth ? weight : 0;
 			continue;
 		}
+		if (y[i * columns] != y[i * columns])
+			continue; /* masked */
 		for (size_t c = 0; c < columns; c++) {
 			double off = ((double)x[c] - (double)y[i * columns + c]) *
 				     (call->sd ? call->sd[c] : 1);

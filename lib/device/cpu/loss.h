@@ -148,6 +148,11 @@ NN_COLUMNS(mae, NN_LOSS_MAE)
 
 NN_INLINE real position_loss(enum nn_loss_kind kind, struct position *p)
 {
+	if (p->target[0] != p->target[0]) { /* masked */
+		if (p->d)
+			memset(p->d, 0, p->n * sizeof(real));
+		return 0;
+	}
 	switch (kind) {
 	case NN_LOSS_BCE:
 		return bce_loss(p);

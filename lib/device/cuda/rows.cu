@@ -306,8 +306,11 @@ NN_INLINE void weigh(const struct nn_count_args *a, struct nn_spot p, struct cou
 			truth >= 0 && largest(s, p.thread * n, n) == (size_t)truth ? weight : 0;
 	} else {
 		double off = ((double)x[i] - (double)y[i]) * (c->sd ? c->sd[i % c->columns] : 1);
-		s->value[p.thread] = weight * (off * off);
-		s->all[p.thread] = i % c->columns == c->columns - 1 ? weight * (double)c->columns : 0;
+		int masked = y[q * c->columns] != y[q * c->columns];
+		s->value[p.thread] = masked ? 0 : weight * (off * off);
+		s->all[p.thread] = !masked && i % c->columns == c->columns - 1
+					   ? weight * (double)c->columns
+					   : 0;
 	}
 }
 

@@ -60,8 +60,8 @@ static size_t n_columns(const struct nn_metrics *m)
 static void join(const struct nn_metrics *m, const struct nn_metric_sums *a,
 		 struct nn_metric_sums *b)
 {
-	double all = a->row_weight + b->row_weight, share = all > 0 ? b->row_weight / all : 0,
-	       weight = a->row_weight * share * (double)m->positions;
+	double all = a->weight + b->weight, share = all > 0 ? b->weight / all : 0,
+	       weight = a->weight * share;
 
 	for (size_t c = 0; c < n_columns(m); c++) {
 		const struct column_sums *left = &a->columns[c];
@@ -74,9 +74,8 @@ static void join(const struct nn_metrics *m, const struct nn_metric_sums *a,
 		right->spread = left->spread + right->spread + off * off * weight;
 	}
 	b->rows = a->rows + b->rows;
-	b->row_weight = all;
 	b->loss = a->loss + b->loss;
-	b->weight = a->weight + b->weight;
+	b->weight = all;
 }
 
 /* The n-th of those that wait, from the left. */

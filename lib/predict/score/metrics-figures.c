@@ -35,13 +35,12 @@ static double iou_of(const struct nn_metrics *m, size_t c)
 
 static double rmse_of(const struct nn_metrics *m, size_t c)
 {
-	return sqrt(
-		ratio(m->total->columns[c].squared, m->total->row_weight * (double)m->positions));
+	return sqrt(ratio(m->total->columns[c].squared, m->total->weight));
 }
 
 static double mae_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio(m->total->columns[c].absolute, m->total->row_weight * (double)m->positions);
+	return ratio(m->total->columns[c].absolute, m->total->weight);
 }
 
 static double r2_of(const struct nn_metrics *m, size_t c)
@@ -107,7 +106,7 @@ static double rmse(const struct nn_metrics *m)
 
 	for (size_t c = 0; c < m->columns; c++)
 		sum += m->total->columns[c].squared;
-	return sqrt(ratio(sum, m->total->row_weight * (double)m->positions * (double)m->columns));
+	return sqrt(ratio(sum, m->total->weight * (double)m->columns));
 }
 
 static double mae(const struct nn_metrics *m)

@@ -25,6 +25,8 @@ static double column_loss(const struct nn_loss_call *call, enum nn_dtype dtype, 
 
 	if (call->classes)
 		t = call->classes[place] == (int32_t)c;
+	else if (isnan(nn_real_at(dtype, call->numbers, place * call->columns)))
+		return 0; /* masked */
 	else
 		t = nn_real_at(dtype, call->numbers, i);
 	loss = t == 0 ? 0 : t * surprise(p, dtype);

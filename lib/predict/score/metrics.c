@@ -189,17 +189,22 @@ static void add_classes(struct nn_metrics *m, const struct piece *p)
 	}
 }
 
+/* Are its numbers those of no step? (nn_loss_call) */
+static bool is_masked(const struct nn_metrics *m, const struct piece *p, size_t place)
+{
+	return isnan(nn_real_at(m->device->dtype, p->targets, place * m->columns));
+}
+
 /* Running means by West 1979, "Updating mean and variance estimates". */
 static void add_numbers(struct nn_metrics *m, const struct piece *p)
 {
 	enum nn_dtype dtype = m->device->dtype;
 	const void *outputs = m->probability ? m->probability : p->outputs;
-	double all = m->open->row_weight * (double)m->positions;
 
 	for (size_t i = 0; i < p->rows * m->positions; i++) {
-		double w = weight_of(p, i / m->positions);
+		double w = is_masked(m, p, i) ? 0 : weight_of(p, i / m->positions);
 
-		all += w;
+		m->open->weight += w;
 		for (size_t c = 0; c < m->columns && w > 0; c++) {
 			double sd = m->target && m->target->sd ? m->target->sd[c] : 1;
 			double mean = m->target && m->target->mean ? m->target->mean[c] : 0;
@@ -210,20 +215,22 @@ static void add_numbers(struct nn_metrics *m, const struct piece *p)
 
 			s->squared += w * ((y - t) * (y - t));
 			s->absolute += w * fabs(y - t);
-			s->mean += off * w / all;
+			s->mean += off * w / m->open->weight;
 			s->spread += w * (off * (t - s->mean));
 		}
 	}
-	for (size_t r = 0; r < p->rows; r++)
-		m->open->weight += weight_of(p, r) * (double)m->positions;
 }
 
 /* Class probabilities as targets: the likeliest is the truth, first of equals. */
 static void add_probabilities(struct nn_metrics *m, const struct piece *p)
 {
 	for (size_t i = 0; i < p->rows * m->positions; i++) {
-		add_answer(m, p, i, (int32_t)largest(m, p->targets, i * m->columns));
-		m->open->weight += weight_of(p, i / m->positions);
+		bool masked = is_masked(m, p, i);
+
+		add_answer(m, p, i,
+			   masked ? NN_CLASS_IGNORED
+				  : (int32_t)largest(m, p->targets, i * m->columns));
+		m->open->weight += masked ? 0 : weight_of(p, i / m->positions);
 	}
 }
 
@@ -258,10 +265,8 @@ static void add_piece(struct nn_metrics *m, const struct piece *p, bool probabil
 		nn_probability_loss(&call, m->device->dtype);
 	else
 		m->device->loss(&call);
-	for (size_t i = 0; i < p->rows; i++) {
+	for (size_t i = 0; i < p->rows; i++)
 		m->open->loss += weight_of(p, i) * nn_real_at(m->device->dtype, m->row_loss, i);
-		m->open->row_weight += weight_of(p, i);
-	}
 	m->open->rows += (double)p->rows;
 }
 
