@@ -93,7 +93,7 @@ repeat() {
 
 @test "limits: what decompresses to far more" {
   [ -e "$NN_BUILD/lib/nn-xz.so" ] || skip "built without xz"
-  { echo 'a,t'; yes 1,2 | head -c 80000000; } | xz -9e >bomb.csv.xz
+  { echo 'a,t'; yes 1,2 | head -c 80000000; } | xz --lzma2=preset=0,dict=64MiB >bomb.csv.xz
   says 'bomb.csv.xz: decompresses to more than 1100 times its size (--limit=ratio=2200)' train --loss=mse --target=t bomb.csv.xz
   says 'bomb.csv.xz: decompresses to more than 20 times its size (--limit=ratio=40)' train --loss=mse --target=t --limit=ratio=20 bomb.csv.xz
   says 'bomb.csv.xz: the xz data want * MiB of memory, expected at most 1 MiB (--limit=xz-memory=*M)' train --loss=mse --target=t --limit=xz-memory=1M bomb.csv.xz
@@ -132,7 +132,7 @@ PYTHON
 
 @test "limits: of what decompresses, each gives way to its option" {
   [ -e "$NN_BUILD/lib/nn-xz.so" ] || skip "built without xz"
-  { echo 'a,t'; seq 300000 | sed 's/$/,1/'; } | xz -6 >d.csv.xz
+  { echo 'a,t'; seq 300000 | sed 's/$/,1/'; } | xz --lzma2=preset=0,dict=8MiB >d.csv.xz
   gives_way xz-memory=1M nn-train -q -m 'dense 1' --loss=mse --target=t --steps=1 -o m d.csv.xz
   gives_way ratio=2 nn-train -q -m 'dense 1' --loss=mse --target=t --steps=1 -o m d.csv.xz
 }

@@ -24,8 +24,7 @@ serve() {
   server=$!
   local i
   for ((i = 0; i < 1000; i++)); do
-    url=$(head -n 1 out)
-    [ -z "$url" ] || return 0
+    ! read -r url <out || return 0
     kill -0 "$server" 2>/dev/null || break
     sleep 0.02
   done
