@@ -13,7 +13,7 @@
  */
 
 /* Ask for the square below: its rows lie far apart. */
-static void ask_below(const real *at, size_t row)
+NN_INLINE void ask_below(const real *at, size_t row)
 {
 	for (size_t i = VL; i < 2 * VL; i++)
 		__builtin_prefetch(at + i * row);
@@ -143,7 +143,7 @@ static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t
  * Ask for what the tile of inputs [k, next) will read, in the time of the one before: row by row a
  * part of its weights, and its sums.
  */
-static void fetch(const struct block *b, size_t k, size_t next, size_t row)
+NN_INLINE void fetch(const struct block *b, size_t k, size_t next, size_t row)
 {
 	const size_t lanes = lanes_at(b, row), n = (b->o1 - b->o0 + NN_PANEL - 1) / NN_PANEL;
 	for (size_t p = n * row / b->rows; p < n * (row + lanes) / b->rows; p++) {

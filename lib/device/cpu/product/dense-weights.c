@@ -118,7 +118,7 @@ static real *begin_tile(struct beside *b, size_t at, size_t n, size_t parts)
  * Stores that wait for memory hold up the sums' stores: what a tile stores at its end is asked for
  * at its beginning.
  */
-static void fetch(const real *d, size_t n, size_t ds, size_t vectors)
+NN_INLINE void fetch(const real *d, size_t n, size_t ds, size_t vectors)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < vectors; j++)
@@ -193,7 +193,7 @@ static void block(const struct nn_matrix *d, const struct nn_outer *o, const str
 }
 
 /* Ask for a row that is copied soon: rows lie so far apart that nobody guesses them. */
-static void ask(const real *row, size_t n)
+NN_INLINE void ask(const real *row, size_t n)
 {
 	for (size_t i = 0; i < n; i += 64 / sizeof(real))
 		__builtin_prefetch(row + i);

@@ -64,7 +64,7 @@ static size_t few_rows(const struct nn_matrix *d, size_t rows, const real *x, co
 }
 
 /* Ask for what the next tile goes on from or stores, far apart in y. */
-static void fetch(const struct nn_matrix *d, const real *y, size_t rows, size_t vectors)
+NN_INLINE void fetch(const struct nn_matrix *d, const real *y, size_t rows, size_t vectors)
 {
 	for (size_t r = 0; r < rows; r++)
 		for (size_t j = 0; j < vectors; j++)
@@ -75,7 +75,7 @@ static void fetch(const struct nn_matrix *d, const real *y, size_t rows, size_t 
  * Ask for share i of n of `reals` weights at w, in the second-level cache: the tiles of a panel do
  * it for the next one.
  */
-static void fetch_weights(const real *w, size_t reals, size_t i, size_t n)
+NN_INLINE void fetch_weights(const real *w, size_t reals, size_t i, size_t n)
 {
 	const size_t lines = reals * sizeof(real) / 64;
 	for (size_t line = i * lines / n; line < (i + 1) * lines / n; line++)

@@ -182,15 +182,15 @@ static struct place place_of(const struct back *b, const struct lane *lane, size
 	};
 }
 
-/* Ask for n reals, in the second-level cache. */
-static void ask(const real *at, size_t n)
+/* Ask for n reals, in the second-level cache; inlined: see product/conv.c. */
+NN_INLINE void ask(const real *at, size_t n)
 {
 	for (size_t i = 0; i < n; i += 64 / sizeof(real))
 		__builtin_prefetch(at + i, 0, 2);
 }
 
 /* What the row reads at the step before. */
-static void ask_for(const struct place *p, size_t kept)
+NN_INLINE void ask_for(const struct place *p, size_t kept)
 {
 	ask(p->gates, kept);
 	ask(p->dy, p->n);
