@@ -100,6 +100,19 @@ static int open_stream(struct sums *m, const struct nn_row_block *s, struct nn_e
 											       : -1;
 }
 
+/* Of rows of different length the steps are what is measured: *rows[*n], *steps to be nn_freed. */
+static int find_steps(const struct nn_dataset *ds, size_t input, const uint64_t **rows, size_t *n,
+		      uint64_t **steps, struct nn_error *err)
+{
+	*steps = NULL;
+	if (!ds->sequences || !ds->schema->inputs[input].lengths)
+		return 0;
+	if (nn_sequences_steps(ds, *rows, *n, steps, n, err) < 0)
+		return -1;
+	*rows = *steps;
+	return 0;
+}
+
 int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
 			   double *sums, double *present, struct nn_error *err)
 {
@@ -108,11 +121,13 @@ int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint
 			  .present = present,
 			  .n = ds->schema->inputs[input].n_columns,
 			  .streams = nn_dataset_streams(ds) ? ds : NULL };
+	uint64_t *steps;
 
-	if (open_stream(&m, s, err) < 0)
+	if (find_steps(ds, input, &rows, &n, &steps, err) < 0 || open_stream(&m, s, err) < 0)
 		return -1;
 	sum_up(&m, s, rows, n);
 	nn_free(m.decoded);
+	nn_free(steps);
 	return m.status;
 }
 
@@ -152,8 +167,12 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
 	struct sums m = { .streams = nn_dataset_streams(ds) ? ds : NULL };
-	int status = measure(&m, &ds->inputs[input].source, schema->n_columns,
-			     ds->rules.normalize == NN_NORMALIZE_MINMAX, rows, n, err);
+	uint64_t *steps;
+	int status = find_steps(ds, input, &rows, &n, &steps, err);
+
+	if (status == 0)
+		status = measure(&m, &ds->inputs[input].source, schema->n_columns,
+				 ds->rules.normalize == NN_NORMALIZE_MINMAX, rows, n, err);
 
 	for (size_t i = 0; status == 0 && i < schema->n_columns; i++) {
 		struct nn_column *column = &schema->columns[i];
@@ -165,6 +184,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 		column->sd = m.sd[i];
 	}
 	sums_free(&m);
+	nn_free(steps);
 	return status;
 }
 
@@ -200,6 +220,17 @@ static void scale_by_factor(struct nn_input_schema *schema, double factor)
 		}
 }
 
+/* Columns of an array, which have neither names nor places, may be there for what fills them alone. */
+static bool inputs_scaled(const struct nn_dataset *ds, size_t input)
+{
+	const struct nn_column *first = ds->schema->inputs[input].columns;
+
+	return ds->rules.normalize == NN_NORMALIZE_STANDARD ||
+	       ds->rules.normalize == NN_NORMALIZE_MINMAX ||
+	       (ds->rules.normalize == NN_NORMALIZE_AUTO &&
+		(first->name || first->position || first->hashed));
+}
+
 static bool targets_scaled(const struct nn_dataset *ds, size_t target)
 {
 	const struct nn_data_target *t = &ds->targets[target];
@@ -227,7 +258,7 @@ int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, st
 			continue; /* numbers of categories */
 		if (schema->columns && ds->rules.normalize == NN_NORMALIZE_FACTOR)
 			scale_by_factor(schema, ds->rules.factor);
-		else if (schema->columns && ds->rules.normalize != NN_NORMALIZE_NONE &&
+		else if (schema->n_columns && inputs_scaled(ds, i) &&
 			 measure_input(ds, i, rows, n, err) < 0)
 			return nn_fail_at(err, "%s", ds->files.file[0].path);
 		if (nn_coding_input(ds->coding, i, schema, false, err) < 0)

@@ -20,6 +20,8 @@ static bool input_misses(const struct nn_dataset *ds, size_t input, const struct
 	size_t n = s->slots ? ds->schema->inputs[input].n_columns
 			    : nn_shape_count(&ds->schema->inputs[input].shape);
 
+	if (ds->sequences && input == ds->sequences->input)
+		n = nn_sequences_step(ds);
 	/* columns of text are as wide as they have values, in the table they are one number */
 	if (!s->slots && ds->schema->inputs[input].columns)
 		n = ds->schema->inputs[input].n_columns;
@@ -47,6 +49,17 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 	return false;
 }
 
+/* One of its steps does. */
+static bool steps_miss(const struct nn_dataset *ds, size_t input, size_t row)
+{
+	const struct nn_sequences *s = ds->sequences;
+	bool found = false;
+
+	for (size_t i = nn_sequence_begin(s, row); i < nn_sequence_begin(s, row + 1) && !found; i++)
+		found = input_misses(ds, input, &ds->inputs[input].source, i);
+	return found;
+}
+
 static int note_row(void *arg, const struct nn_row_block *row, size_t number, struct nn_error *err)
 {
 	struct nn_dataset *ds = arg;
@@ -61,7 +74,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 	bool streams = ds->files.in_file;
 	size_t n = 0;
 
-	if (ds->rules.missing != NN_MISSING_DROP || (ds->source.ops && !streams))
+	if (ds->rules.missing != NN_MISSING_DROP || (ds->source.ops && !streams && !ds->sequences))
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;
@@ -70,7 +83,9 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 		return -1;
 	for (size_t r = 0; r < ds->rows; r++) {
 		for (size_t i = 0; !streams && i < ds->schema->n_inputs; i++)
-			ds->left_out[r] |= input_misses(ds, i, &ds->inputs[i].source, r);
+			ds->left_out[r] |= ds->sequences && i == ds->sequences->input
+						   ? steps_miss(ds, i, r)
+						   : input_misses(ds, i, &ds->inputs[i].source, r);
 		for (size_t i = 0; i < ds->schema->n_targets; i++)
 			ds->left_out[r] |= target_misses(ds, i, r);
 		ds->left_out[r] |= ds->weights && isnan(ds->weights[r]);

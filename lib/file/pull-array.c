@@ -1,6 +1,7 @@
 /* Nested arrays of JSON as one array in row-major order, and the dimensions they turn out to have.
  */
 #include "config.h"
+#include <math.h>
 
 #include "base/number-list.h"
 #include "file/pull-inside.h"
@@ -157,19 +158,27 @@ static int check(struct nn_pull *p, enum nn_pull_kind kind, size_t i, const stru
 	return 0;
 }
 
-#define LEAF(type, name, expected) \
+/* nulls: what becomes of a null, before it is refused as no number. */
+#define LEAF(type, name, expected, nulls) \
 	static int leaf_##name(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg) \
 	{ \
 		struct numbers *numbers = arg; \
+		nulls(type); \
 		if (check(p, kind, i, numbers) < 0) \
 			return -1; \
 		return nn_pull_##name(p, (type *)numbers->to + i) ? 0 : refuse(p, expected); \
 	}
+#define TAKEN(type) \
+	if (p->nulls && kind == NN_PULL_NULL && i < numbers->most) { \
+		((type *)numbers->to)[i] = (type)NAN; \
+		return 0; \
+	}
+#define REFUSED(type)
 
-LEAF(float, f32, "a number in the range of 32-bit floats")
-LEAF(double, f64, "a number in the range of 64-bit floats")
-LEAF(int64_t, i64, "a whole number in the range of 64-bit integers")
-LEAF(uint64_t, u64, "a whole number in the range of unsigned 64-bit integers")
+LEAF(float, f32, "a number in the range of 32-bit floats", TAKEN)
+LEAF(double, f64, "a number in the range of 64-bit floats", TAKEN)
+LEAF(int64_t, i64, "a whole number in the range of 64-bit integers", REFUSED)
+LEAF(uint64_t, u64, "a whole number in the range of unsigned 64-bit integers", REFUSED)
 
 static size_t list_f32(const char **text, const char *end, void *arg, size_t i)
 {

@@ -48,6 +48,7 @@ struct nn_pull {
 	const char *depth_said; /* after max_depth in messages: an option, or "a fixed limit" */
 	unsigned char state;
 	bool words;
+	bool nulls; /* set by who wants it: null is NaN among numbers of f32s and f64s */
 	uint64_t objects[NN_PULL_DEPTH / 64]; /* a bit per open level: an object, not an array */
 };
 

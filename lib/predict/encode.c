@@ -29,6 +29,17 @@ struct nn_encoder {
 
 /* ---- which fields there are ---- */
 
+/* Columns of an input, or values without any; of rows of different length those of all steps. */
+static size_t n_columns(const struct nn_input_schema *input)
+{
+	return input->columns && !input->lengths ? input->n_columns : nn_shape_count(&input->shape);
+}
+
+static const struct nn_column *column_of(const struct nn_input_schema *input, size_t c)
+{
+	return input->columns ? &input->columns[c % input->n_columns] : NULL;
+}
+
 static size_t count_uses(const struct nn_schema *schema)
 {
 	size_t n = 0;
@@ -36,10 +47,11 @@ static size_t count_uses(const struct nn_schema *schema)
 	for (size_t i = 0; i < schema->n_inputs; i++) {
 		const struct nn_input_schema *input = &schema->inputs[i];
 
-		if (!input->columns)
-			n += nn_shape_count(&input->shape);
-		for (size_t c = 0; input->columns && c < input->n_columns; c++)
-			n += input->columns[c].hashed ? input->columns[c].n_hashed : 1;
+		for (size_t c = 0; c < n_columns(input); c++) {
+			const struct nn_column *column = column_of(input, c);
+
+			n += column && column->hashed ? column->n_hashed : 1;
+		}
 	}
 	return n;
 }
@@ -77,10 +89,8 @@ static int add_column(struct nn_encoder *e, const struct nn_column *column, stru
 static int add_input(struct nn_encoder *e, const struct nn_input_schema *input,
 		     struct nn_error *err)
 {
-	size_t n = input->columns ? input->n_columns : nn_shape_count(&input->shape);
-
-	for (size_t c = 0; c < n; c++)
-		if ((input->columns ? add_column(e, &input->columns[c], err)
+	for (size_t c = 0; c < n_columns(input); c++)
+		if ((input->columns ? add_column(e, column_of(input, c), err)
 				    : add_use(e, NULL, 0, false, err)) < 0)
 			return -1;
 	return 0;
@@ -234,7 +244,7 @@ static int put_column(const struct nn_encoder *e, size_t i, size_t c, const int3
 		      struct nn_error *err)
 {
 	const struct nn_input_schema *input = &e->schema->inputs[i];
-	const struct nn_column *column = input->columns ? &input->columns[c] : NULL;
+	const struct nn_column *column = column_of(input, c);
 	const char *text = fields[**uses] ? fields[**uses] : "";
 	bool known;
 
@@ -266,9 +276,8 @@ int nn_encoder_row(const struct nn_encoder *e, const char *const *fields, float 
 
 	for (size_t i = 0; i < e->schema->n_inputs; i++) {
 		const struct nn_input_schema *input = &e->schema->inputs[i];
-		size_t n = input->columns ? input->n_columns : nn_shape_count(&input->shape);
 
-		for (size_t c = 0; c < n; c++)
+		for (size_t c = 0; c < n_columns(input); c++)
 			if (put_column(e, i, c, &uses, fields, &row, unseen, err) < 0)
 				return -1;
 	}

@@ -73,7 +73,7 @@ static void add_text(struct nn_text *text, const struct nn_st *st)
 
 /* ---- inputs ---- */
 
-static void add_column(struct nn_text *text, const struct nn_column *c)
+static void add_column(struct nn_text *text, const struct nn_column *c, size_t number)
 {
 	nn_text_add(text, "  ");
 	if (c->name)
@@ -81,7 +81,7 @@ static void add_column(struct nn_text *text, const struct nn_column *c)
 	else if (c->hashed)
 		nn_text_addf(text, "%zu columns together", c->n_hashed);
 	else
-		nn_text_addf(text, "column %zu", c->position);
+		nn_text_addf(text, "column %zu", c->position ? c->position : number);
 	if (c->hashed) {
 		nn_text_add(text, ": hashed");
 	} else if (c->category) {
@@ -117,7 +117,7 @@ static void add_input(struct nn_text *text, const struct nn_input_schema *input)
 		nn_text_addf(text, ", numbers of categories below %zu", input->rows);
 	nn_text_add(text, "\n");
 	for (size_t i = 0; input->columns && i < input->n_columns; i++)
-		add_column(text, &input->columns[i]);
+		add_column(text, &input->columns[i], i + 1);
 }
 
 /* ---- targets ---- */

@@ -119,8 +119,10 @@ static int take_columns(struct nn_transform *d, const struct nn_input_schema *sc
 		return -1;
 	for (size_t i = 0; fills && i < d->size; i++)
 		nn_real_put(d->dtype, d->missing, i, NAN);
-	for (size_t c = 0, at = 0; c < schema->n_columns && at < d->size; c++) {
-		const struct nn_column *column = &schema->columns[c];
+	/* of rows of different length those of each step */
+	for (size_t c = 0, at = 0; c < (schema->lengths ? SIZE_MAX : schema->n_columns) && at < d->size;
+	     c++) {
+		const struct nn_column *column = &schema->columns[c % schema->n_columns];
 
 		if (column->scaled) {
 			nn_real_put(d->dtype, d->mean, at, column->mean);
@@ -149,7 +151,7 @@ int nn_transform_input(struct nn_transform *d, const struct nn_shape *shape, boo
 		       struct nn_error *err)
 {
 	take_shape(d, shape, channels_last, dtype);
-	return schema ? take_columns(d, schema, err) : 0;
+	return schema && schema->n_columns ? take_columns(d, schema, err) : 0;
 }
 
 int nn_transform_output(struct nn_transform *d, const struct nn_shape *shape,

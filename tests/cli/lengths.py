@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
 # step of SGD.
-# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score
+# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score|missing
 import json
 import subprocess
 import sys
@@ -296,6 +296,49 @@ def score():
                 sys.exit(f"{file}: {name} is {found[name]}, expected {value}")
 
 
+def missing():
+    """Rows of which some miss values, in steps and in targets; those without them; filled with means by numpy."""
+    x, lengths, two, one = of_steps()
+    rng = np.random.default_rng(4)
+    gone = [rng.random(r.shape) < 0.04 for r in x]
+    steps = [(np.cumsum(r[:, 0]) > 0).astype(int) for r in x]
+    holed = [np.where(g, np.float32(np.nan), r) for r, g in zip(x, gone)]
+    all_steps = np.concatenate(holed).astype("f8")
+    means = np.nanmean(all_steps, 0)
+    whole = [i for i, g in enumerate(gone) if not g.any()]
+    assert 5 < len(whole) < 35
+
+    def save(name, values, of, y):
+        np.savez(f"{name}.npz", x=np.concatenate([values[i] for i in of]), lengths=lengths[of], y=y)
+        with open(f"{name}.jsonl", "w") as f:
+            for k, i in enumerate(of):
+                row = [[None if v != v else v for v in map(float, step)] for step in values[i]]
+                f.write(json.dumps({"x": row, "y": steps[i].tolist()}) + "\n")
+
+    every = list(range(len(x)))
+    classes = lambda of: np.concatenate([steps[i] for i in of])
+    save("holed", holed, every, classes(every))
+    save("whole", holed, whole, classes(whole))
+    save("filled", [np.where(g, means.astype("f4"), r) for r, g in zip(x, gone)], every, classes(every))
+    padded, of_steps_ = np.full((len(x), 9, 2), np.nan, "f4"), np.zeros((len(x), 9), int)
+    for i, r in enumerate(holed):
+        padded[i, : len(r)], of_steps_[i, : len(r)] = r, steps[i]
+    np.savez("holed-padded.npz", x=padded, lengths=lengths, y=of_steps_)
+    scaled = (np.concatenate(x).astype("f8") - np.concatenate(x).astype("f8").mean(0)) / np.concatenate(x).astype("f8").std(0)
+    np.savez("plain.npz", x=np.concatenate(x), lengths=lengths, y=classes(every))
+    np.savez("scaled.npz", x=scaled, lengths=lengths, y=classes(every))
+    # targets of steps that are missing leave out their rows
+    some = [t.copy() for t in one]
+    some[3][-1] = np.nan
+    rest = [i for i in every if i != 3]
+    np.savez("gone.npz", x=np.concatenate(x), lengths=lengths, y=np.concatenate(some))
+    np.savez("rest.npz", x=np.concatenate([x[i] for i in rest]), lengths=lengths[rest], y=np.concatenate([one[i] for i in rest]))
+    with open("gone.jsonl", "w") as f:
+        for r, t in zip(x, some):
+            f.write(json.dumps({"x": r.tolist(), "y": [None if v != v else v for v in t.tolist()]}) + "\n")
+    print(*means)
+
+
 modes = {"data": data, "compare": compare, "attention": attention, "weighed": weighed, "weights": weights}
-modes |= {"numbers": numbers, "regression": regression, "score": score}
+modes |= {"numbers": numbers, "regression": regression, "score": score, "missing": missing}
 modes[sys.argv[1]]()

@@ -8,8 +8,7 @@
 
 /* ---- inputs ---- */
 
-/* In training --missing says it, in prediction what the model knows to put in its place. */
-static bool nan_allowed(const struct nn_dataset *ds, size_t input)
+bool nn_dataset_nan_allowed(const struct nn_dataset *ds, size_t input)
 {
 	if (ds->schema->inputs[input].rows)
 		return false;
@@ -20,7 +19,7 @@ static bool nan_allowed(const struct nn_dataset *ds, size_t input)
 /* Columns without names hold what --normalize measures in arrays, and what fills missing values. */
 static int add_columns(struct nn_dataset *ds, struct nn_input_schema *schema, struct nn_error *err)
 {
-	size_t n = nn_shape_count(&schema->shape);
+	size_t n = nn_schema_values(schema);
 
 	schema->columns = nn_alloc(n, sizeof *schema->columns, err);
 	if (!schema->columns)
@@ -61,6 +60,18 @@ static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
 	    schema->scale != 0)
 		return fills(ds, array) ? add_columns(ds, schema, err) : 0;
 	return add_columns(ds, schema, err);
+}
+
+int nn_dataset_step_columns(struct nn_dataset *ds, size_t i, bool learn, struct nn_error *err)
+{
+	struct nn_input_schema *schema = &ds->schema->inputs[i];
+	const struct nn_array *array = &ds->inputs[i].array;
+	bool scaled = ds->rules.normalize != NN_NORMALIZE_NONE && ds->rules.normalize != NN_NORMALIZE_AUTO;
+
+	if (learn)
+		return scaled || fills(ds, array) ? add_columns(ds, schema, err) : 0;
+	return ds->fixed && !ds->lenient && fills(ds, array) && !schema->columns ? add_fills(ds, i, err)
+										 : 0;
 }
 
 /* Numbers of categories of an input: what they are checked against, and the most there is. */
@@ -261,9 +272,9 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		snprintf(place, sizeof place, "%.90s: tensor %s", file,
 			 nn_quote(quoted, t->name, strlen(t->name)));
 		if ((nn_st_later_place(ds->st, t, &fd, &at)
-			     ? nn_dataset_leave_tensor(ds, place, t, fd, at, nan_allowed(ds, i), err)
+			     ? nn_dataset_leave_tensor(ds, place, t, fd, at, nn_dataset_nan_allowed(ds, i), err)
 			     : nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
-						  nan_allowed(ds, i), err)) < 0 ||
+						  nn_dataset_nan_allowed(ds, i), err)) < 0 ||
 		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
@@ -398,9 +409,9 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 	first = take_first(ds, &header);
 	if ((nn_dataset_array_stays(ds, input, &header)
 		     ? nn_dataset_leave_array(ds, input, &header, format->pictures,
-					      nan_allowed(ds, 0), err)
+					      nn_dataset_nan_allowed(ds, 0), err)
 		     : nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
-					     nan_allowed(ds, 0), err)) < 0 ||
+					     nn_dataset_nan_allowed(ds, 0), err)) < 0 ||
 	    (!first && nn_input_end(input, "the array", err) < 0) ||
 	    nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err) <
 		    0)

@@ -131,9 +131,9 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 	if (input->rows && listed > input->rows)
 		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu value%s",
 			       input->rows, listed, listed == 1 ? "" : "s");
-	if (width != nn_shape_count(&input->shape))
+	if (width != nn_schema_values(input))
 		return nn_fail(err, NN_EFORMAT, "columns give %zu value%s, the shape has %zu",
-			       width, width == 1 ? "" : "s", nn_shape_count(&input->shape));
+			       width, width == 1 ? "" : "s", nn_schema_values(input));
 	return check_names(input, err);
 }
 
@@ -182,8 +182,16 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 				       "rows: expected a whole number from 1 to %.0f", MOST_ROWS);
 		input->rows = (size_t)rows;
 	}
+	input->lengths = nn_json_get(value, "lengths") != NULL;
+	if (input->lengths &&
+	    (!nn_json_bool(nn_json_get(value, "lengths")) || input->shape.rank == 0))
+		return nn_fail(err, NN_EFORMAT, "lengths: expected true, of an input with a shape");
 	if (columns && parse_columns(columns, input, err) < 0)
 		return -1;
+	for (size_t i = 0; input->lengths && i < input->n_columns; i++)
+		if (input->columns[i].category || input->columns[i].hashed)
+			return nn_fail(err, NN_EFORMAT,
+				       "columns[%zu]: expected a number, of an input with lengths", i);
 	if (nn_json_get(value, "characters") &&
 	    parse_characters(nn_json_get(value, "characters"), input, err) < 0)
 		return -1;
@@ -191,11 +199,6 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	    !nn_schema_whole(nn_json_get(value, "index_base"), 0, 0, &rows))
 		return nn_fail(err, NN_EFORMAT, "index_base: expected 0");
 	input->zero_based = nn_json_get(value, "index_base") != NULL;
-	input->lengths = nn_json_get(value, "lengths") != NULL;
-	if (input->lengths &&
-	    (!nn_json_bool(nn_json_get(value, "lengths")) || columns || input->shape.rank == 0))
-		return nn_fail(err, NN_EFORMAT,
-			       "lengths: expected true, of an input with a shape and no columns");
 	if (separator && (nn_json_type(separator) != NN_JSON_STRING ||
 			  strlen(nn_json_string(separator, NULL)) != 1))
 		return nn_fail(err, NN_EFORMAT, "separator: expected one character");

@@ -94,6 +94,15 @@ size_t nn_schema_lengths(const struct nn_schema *schema)
 	return i;
 }
 
+size_t nn_schema_values(const struct nn_input_schema *input)
+{
+	struct nn_shape shape = input->shape;
+
+	if (input->lengths && shape.rank > 0)
+		shape.dim[0] = 1;
+	return nn_shape_count(&shape);
+}
+
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column)
 {
 	return column->category && !input->rows ? column->n_values : 1;

@@ -52,7 +52,7 @@ struct nn_input_schema {
 	char *name;                /* NULL: the only one */
 	struct nn_shape shape;     /* per row, language order */
 	bool lengths; /* rows are of different length: of shape the first dimension is the longest */
-	struct nn_column *columns; /* NULL: not a table */
+	struct nn_column *columns; /* NULL: not a table; where rows are of different length those of a step */
 	size_t n_columns;
 	char separator;  /* of tables, where their first line does not tell it; else 0 */
 	bool zero_based; /* indices of LIBSVM count from 0 */
@@ -106,6 +106,8 @@ struct nn_schema {
 void nn_schema_free(struct nn_schema *schema);
 /* The input whose rows are of different length; n_inputs: there is none. */
 size_t nn_schema_lengths(const struct nn_schema *schema);
+/* Values that columns speak of: those of a row, or of one of its steps. */
+size_t nn_schema_values(const struct nn_input_schema *input);
 /* Values that a column of an input becomes: 1, or one per category. */
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column);
 /*

@@ -158,8 +158,8 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 	}
 	if (status == 0)
 		status = nn_array_of_steps(&input->array, place, &packed,
-					   (const size_t *)ds->sequences->ends.data, ds->dtype, false,
-					   err);
+					   (const size_t *)ds->sequences->ends.data, ds->dtype,
+					   nn_dataset_nan_allowed(ds, ds->sequences->input), err);
 	if (status == 0 && input->array.data == room.data && room.data) {
 		input->array.block = room;
 		room = (struct nn_block){ 0 };
@@ -167,7 +167,11 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 	nn_block_free(&room);
 	input->source =
 		(struct nn_row_block){ input->array.data, input->array.dtype, step, NULL, false };
-	return status < 0 ? -1 : nn_sequences_take_categories(ds, place, want, err);
+	if (status < 0 || nn_sequences_take_categories(ds, place, want, err) < 0)
+		return -1;
+	return (want ? want->categories : ds->schema->inputs[ds->sequences->input].rows > 0)
+		       ? 0
+		       : nn_dataset_step_columns(ds, ds->sequences->input, want != NULL, err);
 }
 
 static const struct nn_want_input *wanted(const struct nn_dataset *ds,
@@ -193,7 +197,8 @@ static int read_input(struct nn_dataset *ds, const char *file, const struct nn_r
 				       check_step(ds, place, &t->shape, err) < 0
 			       ? -1
 			       : take_values(ds, place, t, wanted(ds, reading, i), err);
-	if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype, false, err) < 0)
+	if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
+			       nn_dataset_nan_allowed(ds, i), err) < 0)
 		return -1;
 	return nn_dataset_set_input(ds, i, place, false, wanted(ds, reading, i), err);
 }

@@ -156,8 +156,12 @@ static int read_value(struct nn_line_reader *l, struct nn_line_target *t, struct
 		return add_word(l, t, p, err);
 	case NN_PULL_NUMBER:
 		return add_number(t, &l->csv, p, err);
+	case NN_PULL_NULL:
+		if (l->ds->rules.missing == NN_MISSING_DROP)
+			return add_value(t, NAN, err);
+		return wrong_kind(t, p, "null");
 	default:
-		return wrong_kind(t, p, kind == NN_PULL_NULL ? "null" : "something else");
+		return wrong_kind(t, p, "something else");
 	}
 }
 
@@ -354,6 +358,7 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 	l->weight = -1;
 	nn_pull_begin(&p, l->text.data, record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
 	p.depth_said = l->depth_said;
+	p.nulls = nn_dataset_nan_allowed(l->ds, 0);
 	nn_pull_once(&p, l->keys);
 	status = read_object(l, &p, values, at, err);
 	for (size_t i = 0; status == 0 && i < l->n_targets; i++)

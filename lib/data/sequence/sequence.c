@@ -17,10 +17,7 @@ void nn_sequences_free(struct nn_sequences *s)
 
 size_t nn_sequences_step(const struct nn_dataset *ds)
 {
-	struct nn_shape step = ds->schema->inputs[ds->sequences->input].shape;
-
-	step.dim[0] = 1;
-	return nn_shape_count(&step);
+	return nn_schema_values(&ds->schema->inputs[ds->sequences->input]);
 }
 
 size_t nn_sequences_bytes(const struct nn_dataset *ds)
@@ -48,6 +45,11 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 	const struct nn_sequences *s = ds->sequences;
 	const struct nn_input_code *code = &ds->coding->inputs[input];
 	struct nn_row_block source = ds->inputs[input].source;
+	struct nn_input_code row = { .channels = 1,
+				     .n_columns = code->n_columns,
+				     .mean = code->mean,
+				     .sd = code->sd,
+				     .missing = code->missing };
 	size_t step = source.stride;
 
 	(void)err;
@@ -55,16 +57,18 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 		nn_dataset_fill_input(ds, input, rows, n, channels_last, values);
 		return 0;
 	}
+	/* each step as a row is, or where nothing is done to its values all of them as one */
+	if (!code->mean && !code->missing)
+		row = (struct nn_input_code){ .channels = 1 };
 	for (size_t r = 0; r < n; r++) {
 		char *to = (char *)values + r * code->size * nn_dtype_size(ds->dtype);
-		struct nn_input_code row = { .size = nn_sequence_length(s, rows[r]) * step,
-					     .channels = 1 };
+		size_t length = nn_sequence_length(s, rows[r]);
 
 		source.data = (const char *)ds->inputs[input].source.data +
 			      nn_sequence_begin(s, rows[r]) * step * nn_dtype_size(source.dtype);
-		source.stride = row.size;
-		nn_fill_input(&row, ds->dtype, &source, NULL, 1, false, to);
-		pad(ds, code, row.size, to);
+		source.stride = row.size = row.n_columns ? step : length * step;
+		nn_fill_input(&row, ds->dtype, &source, NULL, row.n_columns ? length : 1, false, to);
+		pad(ds, code, length * step, to);
 	}
 	return 0;
 }
@@ -136,6 +140,24 @@ static const struct nn_source_ops sequences = { .fill_input = fill_input,
 					      .fill_target = fill_target,
 					      .fill_weights = nn_dataset_source_weights,
 					      .lengths = lengths_of };
+
+/* ---- measuring ---- */
+
+int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n, uint64_t **steps,
+		       size_t *n_steps, struct nn_error *err)
+{
+	const struct nn_sequences *s = ds->sequences;
+
+	*n_steps = 0;
+	for (size_t r = 0; r < n; r++)
+		*n_steps += nn_sequence_length(s, rows[r]);
+	if (!(*steps = nn_alloc(*n_steps, sizeof **steps, err)))
+		return -1;
+	for (size_t r = 0, at = 0; r < n; r++)
+		for (size_t i = 0; i < nn_sequence_length(s, rows[r]); i++)
+			(*steps)[at++] = nn_sequence_begin(s, rows[r]) + i;
+	return 0;
+}
 
 /* ---- while they are read ---- */
 
@@ -214,19 +236,6 @@ void nn_sequences_source(struct nn_dataset *ds)
 
 /* ---- formats ---- */
 
-static int check_rules(const struct nn_dataset *ds, struct nn_error *err)
-{
-	if (ds->rules.missing != NN_MISSING_ERROR)
-		return nn_fail(
-			err, NN_EUSAGE,
-			"--missing: rows of different length have no values that are missing");
-	if (ds->rules.normalize != NN_NORMALIZE_AUTO && ds->rules.normalize != NN_NORMALIZE_NONE)
-		return nn_fail(err, NN_EUSAGE,
-			       "--normalize: values of rows of different length are taken as they "
-			       "are");
-	return 0;
-}
-
 int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_error *err)
 {
@@ -249,7 +258,7 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 			"%s: rows of different length (input ?xN) come as JSON lines or .npz, "
 			"this is %s",
 			nn_input_name(input), reading->format->name);
-	if (check_rules(ds, err) < 0 || nn_sequences_new(ds, err) < 0 ||
+	if (nn_sequences_new(ds, err) < 0 ||
 	    readers[i].read(ds, input, reading, err) < 0)
 		return -1;
 	nn_sequences_source(ds);
