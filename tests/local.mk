@@ -18,9 +18,10 @@ check-local:
 check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
-# Without those that take ranks, clocks and referees through what the others run too: for builds that are ten times as slow.
+# Without those that take ranks, clocks, referees and example nets through what the others run too: for builds that are ten
+# times as slow.
 QUICK_TESTS = $(filter-out tests/device/products.py $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats \
-	bench-ops.bats bench-verbs.bats device-ranks.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
+	bench-ops.bats bench-run.bats bench-verbs.bats device-ranks.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
 	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
 	train-tensor.bats train-torch.sh),$(CHECK_TESTS))
 check-quick: all
