@@ -89,11 +89,9 @@ referee() {
 }
 
 @test "score: figures of two and of three classes and of numbers are scikit-learn's" {
-  referee two.st two.csv kind
-  referee three.st words.csv kind
   make_prices 150 >prices.csv
   nn-train -q -m 'dense ?' --target=price --epochs=3 -o price.st prices.csv
-  referee price.st prices.csv price
+  referee "two.st two.csv kind" "three.st words.csv kind" "price.st prices.csv price"
 }
 
 @test "score: auc is the same from a pipe, in any batches, and steers --patience" {

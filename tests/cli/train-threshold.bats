@@ -49,12 +49,10 @@ threshold() {
 
 @test "threshold: scikit-learn's curves have the same one" {
   nn-train -q -m 'dense ?' --target=kind --weight=w --epochs=4 --valid=held.csv --threshold=f1 -o weighted.st train.csv
-  for arguments in "f1.st held.csv kind f1" "youden.st held.csv kind youden" "weighted.st held.csv kind f1 w"; do
-    # shellcheck disable=SC2086
-    run "${NN_PYTHON:-${PYTHON:-python3}}" "$NN_SRC/tests/cli/threshold.py" $arguments
-    [ "$status" -ne 77 ] || skip "no scikit-learn"
-    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  done
+  run "${NN_PYTHON:-${PYTHON:-python3}}" "$NN_SRC/tests/cli/threshold.py" "f1.st held.csv kind f1" "youden.st held.csv kind youden" \
+    "weighted.st held.csv kind f1 w"
+  [ "$status" -ne 77 ] || skip "no scikit-learn"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
 @test "threshold: nn-predict uses it for classes and figures, unless --threshold says another" {

@@ -44,7 +44,7 @@ setup() {
 }
 
 @test "weight: figures are scikit-learn's with sample_weight" {
-  run "${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/score.py" one.st w.csv kind w
+  run "${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/score.py" "one.st w.csv kind w"
   [ "$status" -ne 77 ] || skip "no scikit-learn"
   echo "$output"
   [ "$status" -eq 0 ]
