@@ -35,6 +35,47 @@ static bool updates(const struct nn_bound *b, int node)
 	       is_in_block(&b->params[b->nodes[node].param]);
 }
 
+/* Of the nodes that update. */
+static bool is_updated(const struct nn_graph_updates *updated, int node)
+{
+	for (int i = 0; i < updated->n; i++)
+		if (updated->node[i] == node)
+			return true;
+	return false;
+}
+
+/*
+ * The next run of the block between parameters that kernels update, from parameter *p on; false:
+ * there is none.
+ */
+static bool next_run(const struct nn_graph *graph, int *p, size_t *from, size_t *to)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	for (*from = *to = 0; *p < b->n_params; ++*p) {
+		const struct nn_bound_param *param = &b->params[*p];
+		const bool updated = is_updated(&graph->updated, param->node);
+
+		if (!is_in_block(param) || (updated && *from == *to))
+			continue;
+		if (updated)
+			return true;
+		*from = *from < *to ? *from : param->offset;
+		*to = param->offset + param->packed;
+	}
+	return *from < *to;
+}
+
+/* On a device a run is a launch of its own: not more than the one for the whole block. */
+static bool pays(const struct nn_graph *graph)
+{
+	size_t from, to;
+	int p = 0;
+
+	return !graph->bound.queue || !next_run(graph, &p, &from, &to) ||
+	       !next_run(graph, &p, &from, &to);
+}
+
 int nn_graph_take_updates(struct nn_graph *graph, struct nn_error *err)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -47,6 +88,8 @@ int nn_graph_take_updates(struct nn_graph *graph, struct nn_error *err)
 	for (int i = 0; i < b->n_nodes; i++)
 		if (updates(b, i))
 			updated->node[updated->n++] = i;
+	if (!pays(graph))
+		updated->n = 0;
 	return 0;
 }
 
@@ -92,35 +135,15 @@ size_t nn_bound_untouched(const struct nn_bound *b)
 	return untouched + untouched_between(from, bytes, bytes);
 }
 
-static void update(const struct nn_graph *graph, const struct nn_update *all, size_t from,
-		   size_t to)
-{
-	const struct nn_update u = of_run(graph, all, from, to - from);
-
-	if (from < to)
-		graph->bound.device->update(&u);
-}
-
-/* Runs of the block between parameters that kernels have updated. */
 static void update_rest(const struct nn_graph *graph, const struct nn_update *all)
 {
-	const struct nn_bound *b = &graph->bound;
-	size_t from = 0, to = 0;
+	size_t from, to;
 
-	for (int p = 0; p < b->n_params; p++) {
-		const struct nn_bound_param *param = &b->params[p];
+	for (int p = 0; next_run(graph, &p, &from, &to);) {
+		const struct nn_update u = of_run(graph, all, from, to - from);
 
-		if (!is_in_block(param))
-			continue;
-		if (graph->calls[param->node].update) {
-			update(graph, all, from, to);
-			from = to = 0;
-		} else {
-			from = from < to ? from : param->offset;
-			to = param->offset + param->packed;
-		}
+		graph->bound.device->update(&u);
 	}
-	update(graph, all, from, to);
 }
 
 /* The calls of these nodes update, or no longer do. */

@@ -128,7 +128,7 @@ int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o
 
 bool nn_step_updates_behind(const struct nn_step_options *o, size_t n_spans)
 {
-	return !o->device->remote && n_spans == 1 && o->ranks <= 1 && o->part.stages == 0 &&
+	return n_spans == 1 && o->ranks <= 1 && o->part.stages == 0 &&
 	       !o->columns && o->shards == 0 && !(o->statistics && nn_program_group(o->program)) &&
 	       nn_optimizer_is_elementwise(&o->optimizer);
 }
@@ -220,7 +220,9 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations +
 			   m->graph.workspace + m->graph.input + m->graph.derived + m->optimizer +
 			   m->partial;
-		m->untouched = nn_step_updates_behind(o, cuts.most_spans) ? m->graph.untouched : 0;
+		m->untouched = !o->device->remote && nn_step_updates_behind(o, cuts.most_spans)
+				       ? m->graph.untouched
+				       : 0;
 		m->rows = g.max_rows;
 		m->slots = g.slots;
 	}

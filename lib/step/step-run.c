@@ -60,13 +60,11 @@ static void ask_losses(struct nn_step *s, struct nn_now *now)
 }
 
 /* Losses and counts of the run's leaves; for other ranks statistics of its groups. */
-static void ask_figures(struct nn_step *s, struct nn_now *now)
+static void fetch_figures(struct nn_step *s)
 {
 	const struct nn_cut *cut = s->cut;
 	size_t bytes = nn_step_n_figures(s) * sizeof(double), from, to;
 
-	nn_graph_sum_tables(s->graph, cut->run.from, cut->run.to);
-	ask_losses(s, now);
 	nn_mirror_fetch(&s->figures, s->queue, cut->run.from * bytes,
 			(cut->run.to - cut->run.from) * bytes);
 	if (!s->statistics.there)
@@ -75,6 +73,13 @@ static void ask_figures(struct nn_step *s, struct nn_now *now)
 	to = cut->group_of_leaf[cut->run.to];
 	nn_mirror_fetch(&s->statistics, s->queue, from * s->statistics_bytes,
 			(to - from) * s->statistics_bytes);
+}
+
+static void ask_figures(struct nn_step *s, struct nn_now *now)
+{
+	nn_graph_sum_tables(s->graph, s->cut->run.from, s->cut->run.to);
+	ask_losses(s, now);
+	fetch_figures(s);
 }
 
 /* Meanwhile the next batch sets out. */
@@ -253,7 +258,8 @@ static bool may_update_behind(const struct nn_step *s, size_t rows, bool norm)
 {
 	const struct nn_cut *cut = rows == s->options.batch ? s->cuts.full : s->cuts.rest;
 
-	return !norm && !s->measures && nn_step_updates_behind(&s->options, cut->n_spans);
+	return !s->queue && !norm && !s->measures &&
+	       nn_step_updates_behind(&s->options, cut->n_spans);
 }
 
 /* Whether the loss is finite has to be known before the first weight changes. */
@@ -286,12 +292,26 @@ static int update_behind(struct nn_step *s, const struct nn_batch *batch, uint64
 
 /* ---- a whole step, of which nothing is looked at before its end ---- */
 
+/* Weights follow their gradients: whether they may is known once forward is done. */
+static int ask_behind(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
+{
+	const struct nn_span span = nn_step_span(s, &s->cut->spans[0]);
+
+	if (nn_step_ask_forward(s, &s->cut->spans[0], false, result, err) < 0)
+		return -1;
+	ask_losses(s, nn_graph_now_there(s->graph, 0));
+	fetch_figures(s);
+	return nn_optimizer_backward_update(s->optimizer, &span, err);
+}
+
 /* All that it asks of the device. Where a loss is not finite now->hold keeps the update from
  * happening. */
 static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
 		   struct nn_error *err)
 {
 	clear_sums(s);
+	if (!norm && nn_step_updates_behind(&s->options, s->cut->n_spans))
+		return ask_behind(s, result, err);
 	for (size_t i = 0; i < s->cut->n_spans; i++) {
 		if (nn_step_ask_forward(s, &s->cut->spans[i], false, result, err) < 0)
 			return -1;

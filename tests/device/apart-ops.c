@@ -216,6 +216,7 @@ void nn_apart_kernels(const struct nn_device *cpu, struct nn_kernel *own,
 	for (int i = 0; i < NN_N_OPS; i++) {
 		own[i] = *cpu->kernels[i];
 		own[i].copies = NULL;
+		own[i].updates = NULL; /* of nn_call.update nothing is translated */
 		table[i] = &own[i];
 	}
 #define REPLACE(member, id) \

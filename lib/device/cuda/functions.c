@@ -60,15 +60,23 @@ static void count(const struct nn_count_call *call)
 	NN_CUDA(count_leaves)(call, rows, call->rows > 0, 0);
 }
 
+struct nn_update NN_CUDA(update_there)(const struct nn_update *update)
+{
+	struct nn_update u;
+
+	memcpy(&u, update, sizeof u); /* padding too */
+	u.pool = NULL;
+	u.queue = NULL;
+	u.rows = NULL;
+	return u;
+}
+
 static void direction(const struct nn_update *update, void *to)
 {
 	NN_ARGS(struct nn_update_args, a);
 
 	a.n = update->n;
-	a.u = *update;
-	a.u.pool = NULL;
-	a.u.queue = NULL;
-	a.u.rows = NULL;
+	a.u = NN_CUDA(update_there)(update);
 	a.direction = to;
 	if (update->rows) {
 		a.rows = *update->rows;
@@ -79,7 +87,7 @@ static void direction(const struct nn_update *update, void *to)
 	NN_ASK(update->queue, update, a);
 }
 
-static void update(const struct nn_update *update)
+void NN_CUDA(update)(const struct nn_update *update)
 {
 	direction(update, NULL);
 }
@@ -197,7 +205,7 @@ void NN_CUDA(sum_losses)(const struct nn_losses_call *call)
 void NN_CUDA(functions)(struct nn_device *device)
 {
 	device->loss = loss;
-	device->update = update;
+	device->update = NN_CUDA(update);
 	device->direction = direction;
 	device->sum_rows = NN_CUDA(sum_rows);
 	device->add = add;

@@ -77,6 +77,17 @@ struct nn_tree_args {
 	size_t step, n_leaves;
 };
 
+/* The same where the update follows. */
+struct nn_tile_step_args {
+	struct nn_tile_args t;
+	struct nn_update u[2]; /* of weights, and of the bias, where there is one */
+};
+
+struct nn_tree_step_args {
+	struct nn_tree_args tree;
+	struct nn_update u;
+};
+
 struct nn_turn_args {
 	size_t n;
 	struct nn_conv c;

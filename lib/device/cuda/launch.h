@@ -52,6 +52,9 @@ void NN_CUDA(activate_back)(const struct nn_call *call, const struct nn_epilogue
 extern const struct nn_kernel NN_CUDA(op_dense_plain), NN_CUDA(op_recurrent_plain);
 
 void NN_CUDA(sum_rows)(const struct nn_row_sum *sum);
+void NN_CUDA(update)(const struct nn_update *update);
+/* As an argument of kernels: without what is the host's. */
+struct nn_update NN_CUDA(update_there)(const struct nn_update *update);
 void NN_CUDA(functions)(struct nn_device *device);
 
 #endif

@@ -21,6 +21,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \
 	lib/device/cuda/rows.c \
+	lib/device/cuda/step.h \
 	lib/device/cuda/table.c \
 	lib/device/cuda/product/tile.h \
 	lib/device/cuda/product/tiles.c \
@@ -31,6 +32,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/elements.cu \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/peak.cu \
+	lib/device/cuda/product/leaves.cu \
 	lib/device/cuda/product/product.cu \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/sequence.cu \

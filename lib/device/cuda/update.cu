@@ -1,44 +1,14 @@
 /* Optimizers, sums, and the numbers of an update that follow from others. */
-#include "device/cpu/optimizer-step.h"
 #include "device/cpu/sum.h"
-#include "device/cuda/phase.h"
+#include "device/cuda/step.h"
 
 /* ---- optimizers ---- */
 
-struct ready {
-	struct nn_ready_update u;
-	bool plain; /* adam, nothing clipped, no decay */
-};
-
-NN_INLINE void make_ready(const struct nn_update_args *a, struct nn_spot p, struct ready *s,
-			  char *r)
+NN_INLINE void make_ready(const struct nn_update_args *a, struct nn_spot p, struct step *s, char *r)
 {
 	(void)r;
-	if (p.thread > 0)
-		return;
-	nn_ready_numbers(&s->u, &a->u, a->direction);
-	s->plain = a->u.kind == NN_OPTIMIZER_ADAM && s->u.clip == 1 && s->u.decay == 0;
-}
-
-NN_INLINE void step_at(const struct nn_update_args *a, const struct ready *s, size_t at,
-		       const real *g)
-{
-	const struct nn_sink *sink = &s->u.sink;
-	if (s->plain) {
-		adam_plain(sink, at, g, 1);
-		return;
-	}
-	switch (a->u.kind) {
-#define lars sgd
-#define NN_OPTIMIZER(ID, id, ...) \
-	case NN_OPTIMIZER_##ID: \
-		id(sink, at, g, 1); \
-		break;
-#include "device/optimizers.def"
-#undef lars
-	default:
-		break;
-	}
+	if (p.thread == 0)
+		step_ready(s, &a->u, a->direction);
 }
 
 /* The first of the list that is not before row r. */
@@ -56,26 +26,26 @@ NN_INLINE size_t find_row(const struct nn_row_list *rows, size_t r)
 }
 
 /* Element i of the weights, or of a table's listed rows. */
-NN_INLINE void step_one(const struct nn_update_args *a, struct nn_spot p, struct ready *s, char *r)
+NN_INLINE void step_one(const struct nn_update_args *a, struct nn_spot p, struct step *s, char *r)
 {
 	size_t i = p.block * NN_MAP_THREADS + p.thread, width = a->rows.width;
 	const real *value = (const real *)a->rows.value;
 	real zero = 0;
 	(void)r;
-	if (i >= a->n || a->u.now->hold)
+	if (i >= a->n)
 		return;
 	if (!a->listed) {
-		step_at(a, s, i, (const real *)a->u.g + i);
+		step_at(s, &a->u, i, (const real *)a->u.g + i);
 	} else if (a->u.every) {
 		size_t row = i / width, j = find_row(&a->rows, row);
 		bool there = j < *a->rows.n && a->rows.row[j] == row;
-		step_at(a, s, i, there ? value + j * width + i % width : &zero);
+		step_at(s, &a->u, i, there ? value + j * width + i % width : &zero);
 	} else if (i / width < *a->rows.n) {
-		step_at(a, s, a->rows.row[i / width] * width + i % width, value + i);
+		step_at(s, &a->u, a->rows.row[i / width] * width + i % width, value + i);
 	}
 }
 
-NN_SCRIPT(update, struct nn_update_args, struct ready, char, NN_MAP_THREADS)
+NN_SCRIPT(update, struct nn_update_args, struct step, char, NN_MAP_THREADS)
 {
 	NN_PHASE(make_ready);
 	NN_PHASE(step_one);

@@ -263,6 +263,13 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 		nn_queue_copy(site->queue, to, from, p->out * sizeof(real));
 }
 
+#define NN_UPDATES(name, of) \
+	static bool name##_updates(const struct nn_site *site) \
+	{ \
+		const struct product p = of(site); \
+		return NN_CUDA(updates)(&p.c); \
+	}
+
 #define NN_PRODUCT(name, of) \
 	static void name##_forward(const struct nn_call *call) \
 	{ \
@@ -302,9 +309,12 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 NN_PRODUCT(dense, dense_of)
 NN_PRODUCT(plain, plain_of)
 NN_PRODUCT(conv2d, conv_of)
+NN_UPDATES(dense, dense_of)
+NN_UPDATES(conv2d, conv_of)
 
 const struct nn_kernel NN_CUDA(op_dense) = { .forward = dense_forward,
 					     .backward = dense_backward,
+					     .updates = dense_updates,
 					     .work = dense_work,
 					     .packed = dense_packed,
 					     .pack = dense_pack,
@@ -368,6 +378,7 @@ static void conv2d_derive(const struct nn_site *site, const void *const *w, void
 
 const struct nn_kernel NN_CUDA(op_conv2d) = { .forward = conv2d_forward,
 					      .backward = conv2d_backward,
+					      .updates = conv2d_updates,
 					      .saved = conv2d_saved,
 					      .work = conv2d_work,
 					      .derived = conv2d_derived,

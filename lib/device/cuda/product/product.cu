@@ -206,36 +206,6 @@ NN_MAP(product_bias, struct nn_weights_args)
 	NN_LEAF_CHAINS(a, i, bias_chain(a, i, begin, end, sum));
 }
 
-/* Leaves that were computed apart; all of up to 16 are asked for before the first is added. */
-NN_MAP(tree, struct nn_tree_args)
-{
-	real stack[32], sum, leaves[16];
-	int depth = 0;
-	if (a->n_leaves <= 16) {
-		NN_UNROLL
-		for (size_t leaf = 0; leaf < 16; leaf++)
-			if (leaf < a->n_leaves)
-				leaves[leaf] =
-					leaf ? a->rest[(leaf - 1) * a->step + i] : a->first[i];
-		NN_UNROLL
-		for (size_t n = 1; n < 16; n *= 2) {
-			NN_UNROLL
-			for (size_t leaf = 0; leaf < 16; leaf += 2 * n)
-				if (leaf + n < a->n_leaves)
-					leaves[leaf] = v_add(leaves[leaf], leaves[leaf + n]);
-		}
-		a->first[i] = leaves[0];
-		return;
-	}
-	for (size_t leaf = 0; leaf < a->n_leaves; leaf++) {
-		sum = leaf ? a->rest[(leaf - 1) * a->step + i] : a->first[i];
-		for (size_t t = leaf; t & 1; t >>= 1)
-			sum = v_add(stack[--depth], sum);
-		stack[depth++] = sum;
-	}
-	a->first[i] = stack[0];
-}
-
 /* What the input gradient reads: packed weight i to where its in-channel's chain finds it. */
 NN_MAP(turn_weights, struct nn_turn_args)
 {

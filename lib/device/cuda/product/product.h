@@ -34,6 +34,8 @@ void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_wei
  */
 bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a);
 size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves);
+/* nn_kernel.updates: weights so few that the kernel that has their gradient updates them. */
+bool NN_CUDA(updates)(const struct nn_conv *c);
 
 /* What the input gradient of a convolution reads: its bytes, and to make it of w. */
 size_t NN_CUDA(turned)(const struct nn_conv *c);

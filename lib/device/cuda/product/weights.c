@@ -5,22 +5,42 @@
 #define NN_FEW 262144     /* weights whose leaves are computed side by side */
 #define NN_FEW_STEPS 256  /* of all leaves that a thread goes through by itself */
 
-static void add_leaves(struct nn_queue *queue, const struct nn_weights_args *a)
+/* update NULL: none follows. */
+static void add_leaves(struct nn_queue *queue, const struct nn_weights_args *a,
+		       const struct nn_update *update)
 {
-	NN_ARGS(struct nn_tree_args, t);
+	NN_ARGS(struct nn_tree_step_args, s);
 
-	t.n = a->size;
-	t.first = a->dw;
-	t.rest = a->rest;
-	t.step = a->size;
-	t.n_leaves = a->leaf.n;
-	if (a->apart)
-		NN_ASK(queue, tree, t);
+	s.tree.n = a->size;
+	s.tree.first = a->dw;
+	s.tree.rest = a->rest;
+	s.tree.step = a->size;
+	s.tree.n_leaves = a->leaf.n;
+	if (!update) {
+		NN_ASK(queue, tree, s.tree);
+		return;
+	}
+	s.u = NN_CUDA(update_there)(update);
+	nn_cuda_launch(queue, &NN_SIMT(tree_step), (a->size + NN_MAP_BLOCK - 1) / NN_MAP_BLOCK, &s);
+}
+
+/* By a gradient that lies in memory. */
+static void update_by(const struct nn_call *call, int param, const void *g)
+{
+	struct nn_update u = call->update[param];
+
+	u.g = g;
+	NN_CUDA(update)(&u);
 }
 
 static bool are_apart(size_t size, size_t n_leaves)
 {
 	return n_leaves > 1 && size < NN_FEW;
+}
+
+bool NN_CUDA(updates)(const struct nn_conv *c)
+{
+	return NN_CUDA(packed)(c) < NN_FEW;
 }
 
 size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves)
@@ -46,7 +66,10 @@ static void gradient(const struct nn_call *call, int param, struct nn_weights_ar
 		NN_ASK(queue, product_bias, *a);
 	else if (!bias && !NN_CUDA(weights_in_tiles)(queue, a))
 		NN_ASK(queue, product_weights, *a);
-	add_leaves(queue, a);
+	if (a->apart)
+		add_leaves(queue, a, call->update ? &call->update[param] : NULL);
+	else if (call->update)
+		update_by(call, param, a->dw);
 }
 
 void NN_CUDA(weight_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
@@ -67,6 +90,7 @@ void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_wei
 bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a)
 {
 	NN_ARGS(struct nn_tile_args, t);
+	struct nn_tile_step_args s;
 	size_t blocks;
 
 	if (!call->dw[0] || (bias && !call->dw[1]) || !call->first || !NN_CUDA(is_matrix)(&a->c) ||
@@ -84,6 +108,14 @@ bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct 
 	blocks = (t.n + 15) / 16 * ((t.m + bias + 7) / 8);
 	if (!nn_cuda_pays(8, t.m, t.n, blocks))
 		return false;
-	nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows), blocks, &t);
+	if (!call->update) {
+		nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows), blocks, &t);
+		return true;
+	}
+	memset(&s, 0, sizeof s);
+	s.t = t;
+	for (int k = 0; k < 1 + bias; k++)
+		s.u[k] = NN_CUDA(update_there)(&call->update[k]);
+	nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows_step), blocks, &s);
 	return true;
 }

@@ -4,6 +4,7 @@
  * factors of the next steps are on their way to shared memory while it adds.
  */
 #include "device/cuda/product/taps.h"
+#include "device/cuda/step.h"
 
 #define NN_FEW_ROWS 8
 #define NN_FEW_CHANNELS 16
@@ -264,6 +265,48 @@ NN_SCRIPT(few_rows, struct nn_tile_args, struct few, struct few_rows, NN_FEW_THR
 	for (size_t d = 0; d < end; d += NN_FEW_DEPTH, turn++)
 		NN_PHASE(add_few_rows, d, end, turn);
 	NN_PHASE(put_few_rows);
+}
+
+/* ---- the same, with the update ---- */
+
+struct few_step {
+	struct few few;
+	struct step step[2]; /* of weights, of the bias */
+};
+
+NN_INLINE void begin_few_step(const struct nn_tile_step_args *a, struct nn_spot p,
+			      struct few_step *s, struct few_rows *r, size_t end)
+{
+	if (p.thread < 1u + (a->t.bias != NULL))
+		step_ready(&s->step[p.thread], &a->u[p.thread], NULL);
+	begin_few_rows(&a->t, p, &s->few, r, end);
+}
+
+NN_INLINE void add_few_step(const struct nn_tile_step_args *a, struct nn_spot p, struct few_step *s,
+			    struct few_rows *r, size_t d, size_t end, unsigned turn)
+{
+	add_few_rows(&a->t, p, &s->few, r, d, end, turn);
+}
+
+/* Nobody else reads the gradient: it stays in the register. */
+NN_INLINE void step_few_rows(const struct nn_tile_step_args *a, struct nn_spot p,
+			     struct few_step *s, struct few_rows *r)
+{
+	const bool bias = r->m + p.thread / NN_FEW_CHANNELS == a->t.m;
+	if (r->to)
+		step_at(&s->step[bias], &a->u[bias],
+			(size_t)(r->to - (bias ? a->t.bias : a->t.dw)), &r->sum);
+}
+
+NN_SCRIPT(few_rows_step, struct nn_tile_step_args, struct few_step, struct few_rows,
+	  NN_FEW_THREADS)
+{
+	const size_t end = nn_bound_at(&a->t.leaf, a->t.leaf.n);
+	unsigned turn = 0;
+	NN_PHASE(begin_few_step, end);
+	for (size_t d = 0; d < end; d += NN_FEW_DEPTH, turn++)
+		NN_PHASE(add_few_step, d, end, turn);
+	NN_PHASE(step_few_rows);
 }
 
 /* ---- biases ---- */
