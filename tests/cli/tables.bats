@@ -139,3 +139,11 @@ PYTHON
     [ "${stderr_lines[0]}" = 'nn-predict: warning: odd.csv: 1 value of column "port" was not in the training data; it counts as all zeros' ]
   done
 }
+
+@test "tables: a column of odd numbers, too many texts, names the first of them with its line, for one thread as for several" {
+  awk 'BEGIN { print "price,area,y"; for (i = 0; i < 3000; i++) printf "%s,%d,%d\n", (i < 2 || i > 2100 ? "" : "$" i / 10), i % 7, i % 3 }' >odd.csv
+  for threads in 1 3; do
+    run -1 --separate-stderr nn-train -m 'dense ?' --target=y --loss=mse -t $threads odd.csv -o m
+    [[ $stderr == 'nn-train: odd.csv:35:1: column "price" has more than 32 different values of text ("$0.2" in line 4 is no number); an embedding takes such a column'* ]]
+  done
+}

@@ -220,12 +220,38 @@ static void mark_point(const struct field_place *at, struct nn_table_column *c, 
 		c->point_line = at->record->line;
 }
 
+/* The first word of a column that is not "", where its field was seen; NULL: none was. */
+static const char *first_word(const struct nn_table_column *c)
+{
+	const struct nn_words *words = nn_words_count(c->words) > 0 ? c->words : c->fresh;
+	size_t first = words && nn_words_count(words) > 1 && !*nn_words_text(words, 0);
+
+	return words && c->word_line ? nn_words_text(words, (int32_t)first) : NULL;
+}
+
+/* One odd field may have made a column of numbers text: the first is named. */
+static int too_many_words(const struct field_place *at, const struct nn_table_column *c,
+			  struct nn_error *err)
+{
+	const char *first = first_word(c);
+	char name[NN_QUOTED], quoted[NN_QUOTED], word[NN_QUOTED + 80] = "";
+
+	if (first)
+		snprintf(word, sizeof word, " (\"%s\" in line %" PRIu64 " is no number)",
+			 nn_quote(quoted, first, strlen(first)), c->word_line);
+	return nn_fail(err, NN_EFORMAT,
+		       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text%s; "
+		       "an embedding takes such a column: in the model NAME: input "
+		       "columns=COLUMN, and embedding 16 from=NAME",
+		       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
+		       nn_table_column_name(at->t, at->column, name), c->limit, word);
+}
+
 /* A missing word is a value of its own where the model has it, else "". */
 static int put_word(const struct field_place *at, struct nn_table_column *c, const char *text,
 		    size_t n, void *values, double *targets, struct nn_error *err)
 {
 	int32_t id = find_word(c, text, n);
-	char name[NN_QUOTED];
 
 	if (id < 0 && nn_says_missing(text, n)) {
 		if (c->target)
@@ -235,15 +261,12 @@ static int put_word(const struct field_place *at, struct nn_table_column *c, con
 		id = find_word(c, text, n);
 	}
 	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
-			       "an embedding takes such a column: in the model NAME: input "
-			       "columns=COLUMN, and embedding 16 from=NAME",
-			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
-			       nn_table_column_name(at->t, at->column, name), c->limit);
+		return too_many_words(at, c, err);
 	at->t->touched |= id < 0;
 	if (id < 0 && c->grow)
 		mark_point(at, c, text, n);
+	if (id < 0 && c->grow && n > 0 && !c->word_line)
+		c->word_line = at->record->line;
 	if (id < 0 && c->grow)
 		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err))
 			      : nn_words_add(c->words, text, n, err);

@@ -88,6 +88,9 @@ int nn_table_join(struct nn_table *table, struct nn_table *view, const struct nn
 		if (!to->point_line && r->n > 0)
 			to->point_line = from->point_line;
 		from->point_line = to->point_line;
+		if (!to->word_line && r->n > 0)
+			to->word_line = from->word_line;
+		from->word_line = to->word_line;
 	}
 	view->touched = false;
 	return 0;

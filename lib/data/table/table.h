@@ -38,6 +38,7 @@ struct nn_table_column {
 	uint64_t unseen_line; /* of the last of them: where its record begins */
 	uint64_t empty_line; /* NN_CELL_OPEN: line of the first field without a value */
 	uint64_t point_line; /* targets: line of the first number with a point or exponent */
+	uint64_t word_line;  /* of the first word that was added and is not "" */
 	bool closed; /* labels of --classes: another one is an error */
 	bool listed; /* NN_CELL_WORD: categories of an embedding; a number with a point is none */
 	size_t rows; /* NN_CELL_NUMBER: a whole number below this; 0: any number */
