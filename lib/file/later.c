@@ -16,9 +16,9 @@
 #define HERE UINT64_MAX
 
 struct nn_st_later {
-	int fd;
+	int fd, kept; /* kept: values that do not lie in the file as they are; -1 */
 	char *name;
-	uint64_t *at; /* [n_tensors], HERE: in memory */
+	uint64_t *at; /* [n_tensors], HERE: in memory; with NN_ST_KEPT of `kept` */
 };
 
 int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error *err)
@@ -30,6 +30,7 @@ int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error
 		return -1;
 	}
 	later->fd = fd;
+	later->kept = -1;
 	later->name = nn_strdup(name, err);
 	later->at = nn_alloc(st->n_tensors, sizeof *later->at, err);
 	for (size_t i = 0; later->at && i < st->n_tensors; i++)
@@ -43,6 +44,11 @@ void nn_st_later_set(struct nn_st *st, size_t i, uint64_t at)
 	st->tensors[i].data = NULL;
 }
 
+void nn_st_later_keep(struct nn_st *st, int fd)
+{
+	st->later->kept = fd;
+}
+
 void nn_st_later_close(struct nn_st *st)
 {
 	struct nn_st_later *later = st->later;
@@ -51,6 +57,8 @@ void nn_st_later_close(struct nn_st *st)
 	if (!later)
 		return;
 	close(later->fd);
+	if (later->kept >= 0)
+		close(later->kept);
 	nn_free(later->name);
 	nn_free(later->at);
 	nn_free(later);
@@ -63,15 +71,15 @@ bool nn_st_later_place(const struct nn_st *st, const struct nn_st_tensor *tensor
 
 	if (!st->later || st->later->at[i] == HERE)
 		return false;
-	*fd = st->later->fd;
-	*at = st->later->at[i];
+	*fd = st->later->at[i] & NN_ST_KEPT ? st->later->kept : st->later->fd;
+	*at = st->later->at[i] & ~NN_ST_KEPT;
 	return true;
 }
 
 static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, size_t n,
 		   struct nn_error *err)
 {
-	if (nn_read_at(later->fd, bytes, n, at))
+	if (nn_read_at(at & NN_ST_KEPT ? later->kept : later->fd, bytes, n, at & ~NN_ST_KEPT))
 		return 0;
 	return errno ? nn_fail_errno(err, NN_EFAIL, "%s: cannot read", later->name)
 		     : nn_fail(err, NN_EFORMAT, "%s: ends early, it was cut while it was read",

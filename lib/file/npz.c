@@ -1,6 +1,7 @@
 /*
  * Reading .npz: the file as a whole, since its directory stands at the end, then member after
- * member; or member after member where it lies, and large arrays stay there (part->later).
+ * member; or member after member where it lies, and large arrays stay there (part->later): those that
+ * are deflated go by once, into a file without a name in TMPDIR.
  */
 #include "config.h"
 #include <errno.h>
@@ -228,7 +229,7 @@ static int check_stored(const struct nn_zip_member *members, size_t n, const cha
 
 struct waiting {
 	struct nn_st *st;
-	int fd; /* of st */
+	int fd, kept; /* of st; kept: arrays that were inflated, -1: none yet */
 	const char *file;
 	uint64_t *at; /* [n] in the order of the directory; 0: it was read */
 };
@@ -255,32 +256,161 @@ static int check_crc(const struct waiting *w, const struct nn_zip_member *m, con
 	return check_sum(crc, m, place, err);
 }
 
-/* The type and shape of a large array that lies as it is given. 1; 0: it has to be read. */
-static int leave_member(const struct waiting *w, const struct nn_zip_member *m, const char *place,
-			struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
+/* The .npy header of a member that begins so: *skip bytes. 1; 0: it has to be read to say what is wrong. */
+static int look_at(const struct nn_zip_member *m, const unsigned char begin[NN_NPY_MOST_HEADER],
+		   const char *place, struct nn_st_tensor *tensor, size_t *skip, struct nn_error *err)
 {
-	unsigned char begin[NN_NPY_MOST_HEADER];
 	struct nn_npy_header header;
 	struct nn_input *input;
+	struct nn_error why;
 	size_t left;
 	int status;
 
-	if (m->method != 0 || m->size < NN_ST_LATER ||
-	    !nn_read_at(w->fd, begin, sizeof begin, m->at))
-		return 0;
 	if (nn_input_open_memory(&input, place, err) < 0)
 		return -1;
-	nn_input_give(input, begin, sizeof begin);
-	status = nn_npy_header_only(input, &header, err);
+	nn_input_give(input, begin, NN_NPY_MOST_HEADER);
+	status = nn_npy_header_only(input, &header, &why);
 	nn_input_held(input, &left);
 	nn_input_close(input);
+	*skip = NN_NPY_MOST_HEADER - left;
 	if (status != 1 || header.swap || (header.fortran && header.shape.rank > 1) ||
-	    header.bytes != m->size - (sizeof begin - left))
-		return 0; /* which says what is wrong, where something is */
+	    header.bytes != m->size - *skip)
+		return 0;
 	tensor->dtype = header.dtype;
 	tensor->shape = header.shape;
-	*at = m->at + (sizeof begin - left);
-	return check_crc(w, m, place, err) < 0 ? -1 : 1;
+	return 1;
+}
+
+/* ---- deflated members: as gzip has them, between a header and a checksum ---- */
+
+struct deflated {
+	const struct waiting *w;
+	const struct nn_zip_member *m;
+	size_t done; /* packed bytes */
+	bool began, ended;
+	unsigned char part[65536];
+};
+
+static void little_endian(unsigned char *bytes, uint32_t number)
+{
+	for (int i = 0; i < 4; i++)
+		bytes[i] = (unsigned char)(number >> 8 * i);
+}
+
+static int next_part(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err)
+{
+	static const unsigned char header[10] = { 0x1f, 0x8b, 8 };
+	struct deflated *d = arg;
+	size_t left = d->m->packed - d->done;
+
+	*bytes = d->began ? d->part : header;
+	*n = !d->began ? sizeof header : left < sizeof d->part ? left : sizeof d->part;
+	if (d->began && left > 0 && !nn_read_at(d->w->fd, d->part, *n, d->m->at + d->done))
+		return nn_fail(err, NN_EFAIL, "%s: cannot read", d->w->file);
+	if (d->began && left == 0 && !d->ended) {
+		little_endian(d->part, d->m->crc);
+		little_endian(d->part + 4, (uint32_t)d->m->size);
+		*n = 8;
+		d->ended = true;
+	} else if (d->began) {
+		d->done += *n;
+	}
+	d->began = true;
+	return 0;
+}
+
+/* Exactly n bytes of what was deflated. */
+static bool read_exactly(const struct nn_archive *archive, void *stream, unsigned char *to, size_t n)
+{
+	struct nn_error why;
+	size_t got = 1;
+
+	for (; n > 0 && got > 0; to += got, n -= got)
+		if (archive->read(stream, to, n, &got, &why) < 0)
+			return false;
+	return n == 0;
+}
+
+/* What follows `begin` up to the end, whose checksum is right, into the file of arrays. */
+static bool keep_values(const struct waiting *w, const struct nn_zip_member *m,
+			const struct nn_archive *archive, void *stream, const unsigned char *begin,
+			size_t n)
+{
+	unsigned char part[65536];
+	size_t left = m->size - NN_NPY_MOST_HEADER, some, got;
+	struct nn_error why;
+
+	if (!nn_write_all(w->kept, begin, n))
+		return false;
+	for (; left > 0; left -= some) {
+		some = left < sizeof part ? left : sizeof part;
+		if (!read_exactly(archive, stream, part, some) || !nn_write_all(w->kept, part, some))
+			return false;
+	}
+	return archive->read(stream, part, 1, &got, &why) == 0 && got == 0;
+}
+
+/* The file begins with bytes that are none, so that no place is 0. */
+static bool open_kept(struct waiting *w)
+{
+	struct nn_error why;
+
+	if (w->kept >= 0)
+		return true;
+	if ((w->kept = nn_unnamed_file(w->file, "arrays", &why)) < 0)
+		return false;
+	nn_st_later_keep(w->st, w->kept);
+	return lseek(w->kept, 64, SEEK_SET) == 64;
+}
+
+/* As leave_member; whatever fails, also for want of room in TMPDIR, it is read as a whole. */
+static int keep_member(struct waiting *w, const struct nn_zip_member *m, const char *place,
+		       struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
+{
+	struct nn_error why;
+	const struct nn_archive *archive = nn_module_open("archive", &why);
+	struct deflated *d = nn_alloc(1, sizeof *d, err);
+	struct nn_archive_source source = { next_part, d, place };
+	unsigned char begin[NN_NPY_MOST_HEADER];
+	void *stream = NULL;
+	size_t skip;
+	off_t from;
+	int status = d ? 0 : -1;
+
+	if (d)
+		*d = (struct deflated){ .w = w, .m = m };
+	if (d && archive && m->size / DEFLATE_RATIO <= m->packed &&
+	    archive->open(&stream, &source, &why) == 0 &&
+	    read_exactly(archive, stream, begin, sizeof begin))
+		status = look_at(m, begin, place, tensor, &skip, err);
+	if (status == 1 && (!open_kept(w) || (from = lseek(w->kept, 0, SEEK_CUR)) < 0 ||
+			    !keep_values(w, m, archive, stream, begin + skip, sizeof begin - skip)))
+		status = 0;
+	else if (status == 1)
+		*at = (uint64_t)from | NN_ST_KEPT;
+	if (stream)
+		archive->close(stream);
+	nn_free(d);
+	return status;
+}
+
+/* The type and shape of a large array that lies as it is given. 1; 0: it has to be read. */
+static int leave_member(struct waiting *w, const struct nn_zip_member *m, const char *place,
+			struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
+{
+	unsigned char begin[NN_NPY_MOST_HEADER];
+	size_t skip;
+	int status;
+
+	if (m->size < NN_ST_LATER)
+		return 0;
+	if (m->method != 0)
+		return keep_member(w, m, place, tensor, at, err);
+	if (!nn_read_at(w->fd, begin, sizeof begin, m->at))
+		return 0;
+	status = look_at(m, begin, place, tensor, &skip, err);
+	*at = status == 1 ? m->at + skip : 0;
+	return status == 1 && check_crc(w, m, place, err) < 0 ? -1 : status;
 }
 
 static int read_place(struct waiting *w, struct nn_zip_member *m, size_t i, struct nn_error *err)
@@ -338,13 +468,14 @@ static int read_places(struct waiting *w, struct nn_zip_member *members, size_t 
 }
 
 /* 1: *result has all, of which large arrays wait in the file; 0: it has to be read as a whole. */
-static int read_later(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+static int read_later(struct nn_st **result, struct nn_input *input, uint64_t beyond,
+		      struct nn_error *err)
 {
-	struct waiting w = { .file = nn_input_name(input) };
+	struct waiting w = { .kept = -1, .file = nn_input_name(input) };
 	struct nn_zip_member *members = NULL;
 	struct nn_block directory = { 0 };
 	int64_t left = nn_input_left(input);
-	uint64_t at = 0;
+	uint64_t at = 0, bytes = 0;
 	size_t n = 0;
 	int status;
 
@@ -354,6 +485,10 @@ static int read_later(struct nn_st **result, struct nn_input *input, struct nn_e
 			: nn_zip_list_file(w.fd, (uint64_t)left, &directory, &members, &n, err);
 	if (status < 0)
 		nn_fail_at(err, "%s", w.file);
+	for (size_t i = 0; status == 1 && i < n; i++)
+		bytes += members[i].size;
+	if (status == 1 && bytes <= beyond)
+		status = 0;
 	if (status == 1 && (!(w.st = nn_alloc(1, sizeof *w.st, err)) ||
 			    read_places(&w, members, n, err) < 0 ||
 			    nn_input_pass(input, (size_t)left, err) < 0))
@@ -415,7 +550,7 @@ int nn_zip_read_weights(struct nn_st **st, struct nn_input *input, struct nn_err
 int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
 		     struct nn_error *err)
 {
-	int status = part->later && !part->most ? read_later(st, input, err) : 0;
+	int status = part->later && !part->most ? read_later(st, input, part->beyond, err) : 0;
 
 	if (status != 0)
 		return status < 0 ? -1 : 0;

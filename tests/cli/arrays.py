@@ -73,7 +73,8 @@ BAD = npy("<f4", "f", long_shape, many[:-1] + [float("nan")])
 for name, method, members in (("s4.npz", zipfile.ZIP_STORED, {"y": Y, "x": F4}), ("d4.npz", zipfile.ZIP_DEFLATED, {"x": F4, "y": Y}),
                               ("s8.npz", zipfile.ZIP_STORED, {"z": F4, "x": F8, "y": Y, "a": F4}), ("u1.npz", zipfile.ZIP_STORED, {"x": U1, "y": Y}),
                               ("f4.npz", zipfile.ZIP_STORED, {"x": F, "y": Y}), ("nan.npz", zipfile.ZIP_STORED, {"x": BAD, "y": Y}),
-                              ("text.npz", zipfile.ZIP_STORED, {"x": F4 + b"x", "y": Y})):
+                              ("dnan.npz", zipfile.ZIP_DEFLATED, {"x": BAD, "y": Y}), ("d8.npz", zipfile.ZIP_DEFLATED, {"y": Y, "z": F4, "x": F8}),
+                              ("dtext.npz", zipfile.ZIP_DEFLATED, {"x": F4 + b"x", "y": Y}), ("text.npz", zipfile.ZIP_STORED, {"x": F4 + b"x", "y": Y})):
     with zipfile.ZipFile(name, "w", method) as z:
         for member, data in members.items():
             with z.open(member + ".npy", "w", force_zip64=True) as f:
@@ -82,6 +83,9 @@ with open("s4.npz", "rb") as file:
     whole = file.read()
 write("crc.npz", whole[:400000] + b"?" + whole[400001:])
 write("cut.npz", whole[:-9])
+with open("d4.npz", "rb") as file:
+    whole = file.read()
+write("dcrc.npz", whole[:9000] + bytes([whole[9000] ^ 64]) + whole[9001:])
 X, L = struct.pack("<%df" % len(many), *many), struct.pack("<%dq" % MANY, *y)
 for name, x in (("s4.safetensors", X), ("nan.safetensors", X[:-4] + struct.pack("<f", float("nan")))):
     head = json.dumps({"x": {"dtype": "F32", "shape": long_shape, "data_offsets": [0, len(X)]},

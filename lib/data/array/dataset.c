@@ -239,9 +239,11 @@ static int read_named(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_st **st, struct nn_error *err)
 {
 	int64_t left = nn_input_left(input);
+	bool zip = reading->format->id == NN_FORMAT_zip; /* whose arrays may be deflated */
 	struct nn_st_part part = { .most = ds->files.sample,
 				   .later = reading->inputs && ds->files.memory && left >= 0 &&
-					    (uint64_t)left > ds->files.memory };
+					    (zip || (uint64_t)left > ds->files.memory),
+				   .beyond = ds->files.memory };
 
 	if (reading->format->tensors(st, input, &part, err) < 0)
 		return -1;
