@@ -17,7 +17,23 @@ for i in range(4):
     np.save(f"g.{i}.npy", rng.standard_normal((3, 70001)).astype("f4"))
     np.save(f"h.{i}.npy", rng.standard_normal(1000).astype("f2"))
     np.save(f"d.{i}.npy", rng.standard_normal(777))
-    np.save(f"w.{i}.npy", rng.integers(-3, 4, 999))'
+    np.save(f"w.{i}.npy", rng.integers(-3, 4, 999))
+def frames(name, arrays):
+    with open(name, "wb") as f:
+        for a in arrays: np.save(f, a)
+for name, rank, n in *((f"frames.{i}", i, 5) for i in range(3)), ("three.0", 0, 3), ("three.1", 1, 3):
+    rng = np.random.default_rng(rank)
+    frames(name, [rng.standard_normal(50 + i) for i in range(n)])
+# shapes and types that differ, at once and in a second frame; NaN; what does not fit
+np.save("s.0.npy", np.zeros(3)); np.save("s.1.npy", np.zeros(4)); np.save("t.0.npy", np.zeros(3)); np.save("t.1.npy", np.zeros(3, "f4"))
+for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("type.0", np.zeros(3)), ("type.1", np.zeros(3, "f4")):
+    frames(name, [np.zeros(2), second])
+a = np.ones(1000); a[7] = np.nan; np.save("n.0.npy", np.ones(1000)); np.save("n.1.npy", a)
+b = np.zeros((30, 40), "i1"); b[1, 2] = 100
+for i in range(3): np.save(f"o.{i}.npy", b)
+for i in range(2):
+    frames(f"nan.{i}", [np.array([1.0, np.nan if k in (1, 3, 4) and i == 1 else 2]) for k in range(5)])
+    frames(f"full.{i}", [np.array([1, 100 if k == 2 else 3], "i1") for k in range(3)])'
   for s in 0 1 2; do
     nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 --seed=$s \
       -o m.$s.safetensors "$NN_SRC/share/data/digits.csv.gz"
@@ -106,7 +122,6 @@ for i in range(4):
 }
 
 @test "allreduce ranks: what disagrees is one line that names the file, and outputs stay" {
-  py 'np.save("s.0.npy", np.zeros(3)); np.save("s.1.npy", np.zeros(4)); np.save("t.0.npy", np.zeros(3)); np.save("t.1.npy", np.zeros(3, "f4"))'
   nn-train -q -m 'dense 8, tanh, dense ?' --target=digit --loss=cross-entropy --steps=1 -o x.1.safetensors "$NN_SRC/share/data/digits.csv.gz"
   cp m.0.safetensors x.0.safetensors
   cp m.0.safetensors v.0.safetensors
@@ -151,10 +166,6 @@ for i in range(4):
 }
 
 @test "allreduce ranks: NaN is counted once, a whole number that does not fit is one error" {
-  py '
-a = np.ones(1000); a[7] = np.nan; np.save("n.0.npy", np.ones(1000)); np.save("n.1.npy", a)
-b = np.zeros((30, 40), "i1"); b[1, 2] = 100
-for i in range(3): np.save(f"o.{i}.npy", b)'
   for algorithm in ring halving tree; do
     run -0 --separate-stderr nn-allreduce -n 2 --algorithm=$algorithm n.%r.npy -o out.npy
     [ "$stderr" = "nn-allreduce: warning: 1 of 1000 values of the result are NaN" ]
@@ -276,16 +287,7 @@ waiting() {
   [ ! -s err ]
 }
 
-# frames FILE SEED N: N arrays, one after the other
-frames() {
-  py "
-rng = np.random.default_rng($2)
-with open('$1', 'wb') as f:
-    for i in range($3): np.save(f, rng.standard_normal(50 + i))"
-}
-
 @test "allreduce --stream: a frame in, a frame out, in step, as long as there are any" {
-  for i in 0 1 2; do frames frames.$i $i 5; done
   # shellcheck disable=SC2016 # the rank's shell expands it
   mpi -n 3 sh -c 'nn-allreduce --stream --op=sum <frames.$OMPI_COMM_WORLD_RANK | cat >sums.$OMPI_COMM_WORLD_RANK'
   cmp sums.0 sums.1
@@ -309,8 +311,6 @@ assert not sums.read()'
 }
 
 @test "allreduce --stream: a result comes before the next frame is there" {
-  frames frames.0 0 2
-  frames frames.1 1 2
   cat >worker.py <<'P'
 import io, numpy as np, sys
 rank = sys.argv[1]
@@ -336,21 +336,17 @@ P
 }
 
 @test "allreduce --stream: frames that are out of step are an error that names rank's file and frame" {
-  for i in 0 1; do frames frames.$i $i 3; done
   rm -f out.*
   refused() {
     run -1 --separate-stderr nn-allreduce -n 2 --stream "$2" -o out.%r
     [ "$stderr" = "nn-allreduce: $1" ]
   }
-  cp frames.0 short.0; head -c $((2 * 128 + 50 * 8 + 51 * 8)) frames.1 >short.1
+  cp three.0 short.0; head -c $((2 * 128 + 50 * 8 + 51 * 8)) three.1 >short.1
   refused "short.1: ends after 2 frames, rank 0 goes on" short.%r
-  cp short.1 long.0; cp frames.1 long.1
+  cp short.1 long.0; cp three.1 long.1
   refused "long.1: goes on after 2 frames, rank 0 has ended" long.%r
-  cp frames.0 cut.0; head -c 1000 frames.1 >cut.1
+  cp three.0 cut.0; head -c 1000 three.1 >cut.1
   refused "cut.1: ends early: the .npy header promises 408 bytes of data, found 344" cut.%r
-  py '
-for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("type.0", np.zeros(3)), ("type.1", np.zeros(3, "f4")):
-    with open(name, "wb") as f: np.save(f, np.zeros(2)); np.save(f, second)'
   refused "shape.1: frame 2: found shape 3x1, expected 3 as on rank 0" shape.%r
   refused "type.1: frame 2: found f32, expected f64 as on rank 0" type.%r
   echo text >text.0; cp text.0 text.1
@@ -358,12 +354,6 @@ for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("t
 }
 
 @test "allreduce --stream: NaN is told with its frame, once, and counted; what does not fit is told with its frame" {
-  py '
-for i in range(2):
-    with open(f"nan.{i}", "wb") as f:
-        for k in range(5): np.save(f, np.array([1.0, np.nan if k in (1, 3, 4) and i == 1 else 2]))
-    with open(f"full.{i}", "wb") as f:
-        for k in range(3): np.save(f, np.array([1, 100 if k == 2 else 3], "i1"))'
   run -0 --separate-stderr nn-allreduce -n 2 --stream nan.%r -o out.%r
   [ "$stderr" = "nn-allreduce: warning: frame 2: 1 of 2 values of the result are NaN"$'\n'"nn-allreduce: warning: 3 of 5 frames of the result have NaN" ]
   cmp out.0 out.1
