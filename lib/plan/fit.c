@@ -128,7 +128,8 @@ static size_t outputs_bytes(const struct nn_plan *plan, const struct nn_step_par
 	return bytes;
 }
 
-size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
+/* batch 0: without batches that are read ahead of the steps. */
+static size_t data_bytes(const struct nn_plan *plan, enum nn_dtype dtype, size_t batch)
 {
 	const struct nn_task *task = plan->task;
 	size_t bytes = 0, all = task->n_rows + (task->held_out ? 0 : task->n_valid);
@@ -136,19 +137,24 @@ size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 	if (task->dataset)
 		bytes = nn_dataset_bytes(task->dataset,
 					 task->rows_unknown ? nn_dataset_rows(task->dataset) : all,
-					 task->recipe->batch, dtype);
+					 batch, dtype);
 	if (task->held_out)
 		bytes += nn_dataset_bytes(task->held_out, task->n_valid, 0, dtype);
 	return bytes + 8 * (size_t)((task->window ? 2 : 1) * task->n_rows + task->n_valid);
 }
 
+size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
+{
+	return data_bytes(plan, dtype, plan->task->recipe->batch);
+}
+
 /*
  * What the process has besides its samples, before the step: of a training it is known once they
- * are there.
+ * are there, when nothing is read ahead yet.
  */
 static size_t program_bytes(const struct nn_plan *plan)
 {
-	size_t data = nn_fit_data_bytes(plan, plan->budget->loaded_dtype);
+	size_t data = data_bytes(plan, plan->budget->loaded_dtype, 0);
 
 	return LATER_BYTES + nn_fit_mpi_bytes(plan) +
 	       (plan->budget->partly || !plan->task->dataset ? plan->budget->start_bytes

@@ -163,7 +163,7 @@ same() {
     [ -e $data ] || gzip -1 -k big.npy
     nn-train -q "$@" $data bigy.npy -o some --log=log
     jq -c 'select(.event=="end").predicted.peak_bytes' log
-    jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|.measured < 16777216 and (.predicted-.measured|fabs) < 4194304' log
+    jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|.measured < 16777216 and (.predicted-.measured|fabs) < 3145728' log
     nn-train "$@" --explain=json $data bigy.npy >plan
     jq -e --argjson taken "$(jq 'select(.event=="end").predicted.peak_bytes.measured' log)" '.memory.total-$taken|fabs < 4194304' plan
   done
