@@ -70,6 +70,7 @@ const struct nn_opt nn_data_opts[] = {
 	{ .name = "weight",
 	  .also = "sample-weight,sample-weights,weights,weight-column",
 	  .type = NN_OPT_STRING,
+	  .filled = true,
 	  .offset = offsetof(struct nn_data_options, weight),
 	  .arg = "COLUMN",
 	  .help = "column with what each row weighs in the loss and in metrics",

@@ -77,6 +77,10 @@ OUT
   run -2 --separate-stderr nn-predict --keep=error --to=jsonl m.st names.csv
   run -2 --separate-stderr nn-predict --keep=a,b,a m.st names.csv
   [[ $stderr == *'"a" is kept twice'* ]]
+  for option in --output-name= --target=; do
+    run -2 --separate-stderr nn-predict $option m.st names.csv
+    [[ $stderr == "nn-predict: $option: expected "* ]]
+  done
   run -2 --separate-stderr nn-predict --keep= m.st names.csv
   [ "$stderr" = 'nn-predict: --keep=: expected COLUMN,...' ]
   run -1 --separate-stderr nn-predict --keep=ident m.st names.csv

@@ -112,7 +112,7 @@ PYTHON
 }
 
 @test "wrong command line: an empty name is refused, status 2" {
-  for option in --target= --log= --plot= --checkpoint= --metric= --output=; do
+  for option in --target= --log= --plot= --checkpoint= --metric= --output= --weight= --init= --freeze=; do
     train_refused 2 "$option: expected" -m 'dense ?' --target=kind $option "$data/words.csv"
   done
 }
