@@ -67,7 +67,9 @@ static int fewer(const struct nn_train_setup *setup, int ranks)
 
 static bool is_descriptor(const char *path)
 {
-	return path && strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
+	return path && (strcmp(path, "/dev/stdin") == 0 ||
+			strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0 ||
+			strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/")) == 0);
 }
 
 /*

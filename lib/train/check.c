@@ -1,6 +1,7 @@
 /* What the command line alone rules out: options that exclude or need each other. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/files.h"
 #include "base/memory.h"
@@ -134,6 +135,30 @@ static bool reads_stdin(const struct nn_train_setup *s)
 	return data_from_stdin(s) || targets_from_stdin(s);
 }
 
+/* How many of --valid=FILE[,TARGETS]. */
+static int held_out_from_stdin(const struct nn_train_setup *s)
+{
+	const char *valid = s->train->valid ? s->train->valid : "", *comma = strchr(valid, ',');
+
+	return (nn_is_stdin(valid) || strncmp(valid, "-,", 2) == 0) +
+	       (comma && nn_is_stdin(comma + 1));
+}
+
+/* A model that comes through a pipe is there for one training in this process. */
+static int check_model_pipe(const struct nn_train_setup *s, struct nn_error *err)
+{
+	static const char *const often[] = { "try",   "race",     "selfcheck", "ranks",
+					     "hosts", "hostfile", NULL };
+	const char *name = first_given(s, often);
+	struct stat st;
+
+	if (!name || !s->train->model || stat(s->train->model, &st) < 0 || S_ISREG(st.st_mode) ||
+	    S_ISDIR(st.st_mode))
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "-m %s: can be read once; --%s needs the model in a file",
+		       s->train->model, name);
+}
+
 static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	bool data = data_from_stdin(s), targets = targets_from_stdin(s);
@@ -152,6 +177,12 @@ static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 	if ((data || targets) && nn_is_stdin(s->train->model))
 		return nn_fail(err, NN_EUSAGE, "-m %s: stdin is read as %s already",
 			       s->train->model, data ? "DATA" : "TARGETS");
+	if (held_out_from_stdin(s) + data + targets > 1)
+		return nn_fail(err, NN_EUSAGE, "--valid=%s: stdin is read as %s already",
+			       s->train->valid,
+			       data      ? "DATA"
+			       : targets ? "TARGETS"
+					 : "held-out data");
 	if (s->train->resume && (data || targets) && !nn_spool_file(s->train))
 		return nn_fail(err, NN_EUSAGE,
 			       "--resume: stdin can be read a second time only where --spool=FILE "
@@ -171,9 +202,11 @@ static bool model_to_stdout(const struct nn_train_setup *s)
 	return !s->std->output || is_stdout(s->std->output);
 }
 
+/* A pipe is read once, by whoever reads the model. */
 static bool is_text(const char *path)
 {
-	FILE *file = fopen(path, "r");
+	struct stat st;
+	FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
 	char bytes[9];
 	size_t n = file ? fread(bytes, 1, sizeof bytes, file) : 0;
 
@@ -378,7 +411,8 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
 	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 ||
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
-	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 ||
+	    check_model_pipe(s, err) < 0 || check_selfcheck(s, err) < 0 ||
+	    check_outputs(s, err) < 0 ||
 	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || nn_check_strategy(s, err) < 0 ||
 	    nn_streams_check(s, err) < 0 || nn_train_replay_check(s, err) < 0 ||
 	    nn_check_ranks(s, err) < 0)

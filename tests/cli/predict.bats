@@ -411,9 +411,31 @@ END
   [ "$stderr" = "nn-train: -m /dev/stdin: stdin is read as DATA already" ]
   run -2 --separate-stderr bash -c "cat t.csv | nn-train -m 'dense ?' --target=y /dev/stdin -"
   [ "$stderr" = "nn-train: -: stdin can be DATA or TARGETS, not both" ]
+  for valid in - -,t.csv t.csv,-; do
+    run -2 --separate-stderr bash -c "cat t.csv | nn-train -m 'dense ?' --target=y --valid=$valid -"
+    [ "$stderr" = "nn-train: --valid=$valid: stdin is read as DATA already" ]
+  done
   # a file on stdin that is named once more is read twice, which a file can be
   nn-predict m /dev/stdin <t.csv >/dev/null
   cat m | nn-predict /dev/stdin t.csv >/dev/null
+}
+
+@test "train: a model's text and a start model may come through a pipe, once" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'a,b,y\n1,2,0\n2,1,1\n' >t.csv
+  printf 'dense 3\nrelu\ndense ?\n' >net.nn
+  train=(nn-train -q --loss=cross-entropy --target=y --epochs=2)
+  "${train[@]}" -m net.nn t.csv -o m.st
+  "${train[@]}" -m <(cat net.nn) t.csv -o n.st
+  cmp m.st n.st
+  "${train[@]}" -m m.st t.csv -o o.st
+  "${train[@]}" -m <(cat m.st) t.csv -o n.st
+  cmp o.st n.st
+  mkfifo pipe
+  for option in --try=lr=1,2 --race=sync --selfcheck; do
+    run -2 --separate-stderr "${train[@]}" -m pipe --valid=0.5 --time-limit=1 $option t.csv
+    [ "$stderr" = "nn-train: -m pipe: can be read once; ${option%%=*} needs the model in a file" ]
+  done
 }
 
 @test "predict: a label or category that occurs twice is named with file and key" {

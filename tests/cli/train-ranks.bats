@@ -227,6 +227,10 @@ long() {
   cmp one.safetensors piped.safetensors
   train "${args[@]}" --ranks=2 -o piped.safetensors <(cat digits.csv)
   cmp one.safetensors piped.safetensors
+  for name in /dev/stdin /proc/self/fd/0; do
+    train "${args[@]}" --ranks=2 -o piped.safetensors $name <digits.csv
+    cmp one.safetensors piped.safetensors
+  done
   run -1 --separate-stderr train --ranks=2 -o piped.safetensors - </dev/null
   [ "${#stderr_lines[@]}" = 1 ]
 }
