@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "cmd/train.h"
 #include "comm/peers.h"
 
@@ -144,11 +145,11 @@ int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ra
 			snprintf(note, sizeof note,
 				 "going on from step %" PRIu64
 				 " with %d rank%s; restarts left: %" PRIu64,
-				 ever - 1, l.ranks, l.ranks == 1 ? "" : "s", left);
+				 ever - 1, l.ranks, nn_s(l.ranks), left);
 		else
 			snprintf(note, sizeof note,
 				 "beginning again with %d rank%s; restarts left: %" PRIu64, l.ranks,
-				 l.ranks == 1 ? "" : "s", left);
+				 nn_s(l.ranks), left);
 		nn_tool_note(NULL, note);
 	}
 }

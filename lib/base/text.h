@@ -24,6 +24,12 @@ void nn_text_add_json(struct nn_text *text, const char *bytes,
 void nn_text_clear(struct nn_text *text); /* length 0, room kept */
 void nn_text_free(struct nn_text *text);
 
+/* What makes a noun a plural where it is an s: "%zu row%s", n, nn_s(n). */
+static inline const char *nn_s(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* Is word[0..n) one of the words of a list, which blanks or commas separate? */
 bool nn_text_lists(const char *list, const char *word, size_t n);
 /*

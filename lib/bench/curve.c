@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "chart/chart.h"
 #include "base/memory.h"
 #include "bench/curve.h"
@@ -38,7 +39,7 @@ int nn_curves_new(struct nn_curves **curves, const char *title, const struct nn_
 		return -1;
 	nn_one_line(c->title, sizeof c->title, title);
 	snprintf(c->note, sizeof c->note, "%s, %d thread%s", b->machine.cpu, b->threads,
-		 b->threads == 1 ? "" : "s");
+		 nn_s(b->threads));
 	return 0;
 }
 

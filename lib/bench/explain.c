@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "bench/phases.h"
 
 #define RUNS 15 /* of a process */
@@ -103,11 +104,11 @@ static void say(const struct nn_bench *b, const struct nn_phases *p, bool others
 	add_dominant(&text, p, total);
 	if (!isnan(p->s[NN_PHASE_COMPUTE]))
 		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows,
-			     p->rows == 1 ? "" : "s", nn_duration(compute, p->s[NN_PHASE_COMPUTE]),
+			     nn_s(p->rows), nn_duration(compute, p->s[NN_PHASE_COMPUTE]),
 			     100 * p->s[NN_PHASE_COMPUTE] / total);
 	if (!isnan(p->instead_s))
-		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows,
-			     p->rows == 1 ? "" : "s", nn_duration(compute, p->instead_s));
+		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows, nn_s(p->rows),
+			     nn_duration(compute, p->instead_s));
 	add_missing(&text, p, others);
 	if (!isnan(p->whole_s))
 		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)",

@@ -1,6 +1,7 @@
 /*
  * The process that stays: hears what ranks say, sees which one is gone, and leaves nothing running.
  */
+#include "base/text.h"
 #include "config.h"
 #include <errno.h>
 #include <poll.h>
@@ -258,7 +259,7 @@ int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 		goto out;
 	if (l->cores && l->ranks > l->cores) {
 		snprintf(note, sizeof note, "%d ranks share %d core%s", l->ranks, l->cores,
-			 l->cores == 1 ? "" : "s");
+			 nn_s(l->cores));
 		l->say(l->arg, NN_SAY_NOTE, note);
 	}
 	watch(&job);

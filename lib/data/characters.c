@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/real.h"
+#include "base/text.h"
 #include "data/dataset.h"
 
 /* ---- rows of an open text ---- */
@@ -180,8 +181,8 @@ static int learn_input(struct nn_dataset *ds, const char *file, const struct nn_
 		schema->rows = 0;
 	if (schema->rows && schema->rows < n)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: found %zu different characters, the embedding has %zu rows",
-			       file, n, schema->rows);
+			       "%s: found %zu different characters, the embedding has %zu row%s",
+			       file, n, schema->rows, nn_s(schema->rows));
 	if (!schema->rows)
 		schema->rows = n;
 	return nn_coding_input(ds->coding, 0, schema, false, err);
@@ -211,8 +212,8 @@ static int tell(struct nn_dataset *ds, const char *file, size_t n, size_t window
 {
 	struct nn_text text = { 0 };
 
-	nn_text_addf(&text, "%s: %zu characters, %zu different; %zu windows of %zu", file, n,
-		     ds->schema->inputs[0].characters.n, ds->rows, window);
+	nn_text_addf(&text, "%s: %zu character%s, %zu different; %zu window%s of %zu", file, n,
+		     nn_s(n), ds->schema->inputs[0].characters.n, ds->rows, nn_s(ds->rows), window);
 	ds->columns = text.failed ? NULL : nn_strdup(text.data, err);
 	nn_text_free(&text);
 	return ds->columns ? 0 : -1;
@@ -242,7 +243,7 @@ static int set_rows(struct nn_dataset *ds, const char *file, size_t n, size_t wi
 	if (rows == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: has %zu character%s, a window of %zu takes %zu", file, n,
-			       n == 1 ? "" : "s", window, window + targets);
+			       nn_s(n), window, window + targets);
 	ds->inputs[0].source = (struct nn_row_block){ .data = ds->inputs[0].array.block.data,
 						      .dtype = NN_U8,
 						      .stride = window };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/dataset.h"
 
 #define MOST_NAMED 12 /* columns of text whose values are counted one by one */
@@ -58,7 +59,7 @@ int nn_dataset_tell_columns(struct nn_dataset *ds, const struct nn_table *t, str
 		hashed += !c->target && c->cell == NN_CELL_SKIP && c->hashed;
 	}
 	all = numbers + words + hashed;
-	nn_text_addf(&text, "%zu column%s: ", all, all == 1 ? "" : "s");
+	nn_text_addf(&text, "%zu column%s: ", all, nn_s(all));
 	if (!text.failed) {
 		add_kind(&text, numbers, "number", "numbers");
 		add_kind(&text, hashed, "hashed", "hashed");

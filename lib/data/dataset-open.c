@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "data/dataset.h"
 
 static int take_options(struct nn_dataset *ds, const struct nn_data_options *options,
@@ -239,18 +240,21 @@ static struct nn_schema *copy_schema(const struct nn_schema *from, struct nn_err
 static int check_start(const struct nn_want *want, struct nn_error *err)
 {
 	if (want->schema->n_inputs != want->n_inputs || want->schema->n_targets != want->n_targets)
-		return nn_fail(err, NN_EFORMAT,
-			       "the start model knows %zu inputs and %zu targets, its text has %zu "
-			       "and %zu",
-			       want->schema->n_inputs, want->schema->n_targets, want->n_inputs,
-			       want->n_targets);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"the start model knows %zu input%s and %zu target%s, its text has %zu "
+			"and %zu",
+			want->schema->n_inputs, nn_s(want->schema->n_inputs),
+			want->schema->n_targets, nn_s(want->schema->n_targets), want->n_inputs,
+			want->n_targets);
 	for (size_t i = 0; i < want->n_inputs; i++)
 		if (want->inputs[i].shaped &&
 		    nn_shape_count(&want->inputs[i].shape) !=
 			    nn_shape_count(&want->schema->inputs[i].shape))
 			return nn_fail(err, NN_EFORMAT,
-				       "the start model's nn.input has %zu values, its text %zu",
+				       "the start model's nn.input has %zu value%s, its text %zu",
 				       nn_shape_count(&want->schema->inputs[i].shape),
+				       nn_s(nn_shape_count(&want->schema->inputs[i].shape)),
 				       nn_shape_count(&want->inputs[i].shape));
 	return 0;
 }

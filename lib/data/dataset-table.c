@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/dataset.h"
 
 #define SAMPLE_LINES 1000 /* of JSON, whose members are the columns */
@@ -321,7 +322,7 @@ static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct n
 					  "%s: %llu value%s of %s %s not in the training data; "
 					  "%s as all zeros",
 					  nn_input_name(t->csv.input),
-					  (unsigned long long)c->unseen, c->unseen == 1 ? "" : "s",
+					  (unsigned long long)c->unseen, nn_s(c->unseen),
 					  nn_table_column_name(t, i, name),
 					  c->unseen == 1 ? "was" : "were",
 					  c->unseen == 1 ? "it counts" : "they count") < 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "data/picture/store.h"
 
@@ -237,7 +238,7 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 			return nn_fail(
 				err, NN_EFORMAT,
 				"%s: samples are %s (%zu value%s), the input line says %s (%zu)",
-				place, nn_shape_text(found, shape), n, n == 1 ? "" : "s",
+				place, nn_shape_text(found, shape), n, nn_s(n),
 				nn_shape_text(wanted, &want->shape), nn_shape_count(&want->shape));
 		*shape = want->shape;
 	} else if (want->vector) {
@@ -256,8 +257,8 @@ int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, s
 		return 0;
 	}
 	if (ds->rows_known && rows != ds->rows)
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place,
-			       rows, ds->rows, ds->files.file[0].path);
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu row%s, expected %zu as in %s", place,
+			       rows, nn_s(rows), ds->rows, ds->files.file[0].path);
 	ds->rows = ds->files.read_rows = rows;
 	ds->rows_known = true;
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "data/dataset.h"
 
 static bool is_class_number(const struct nn_words *words, int32_t id, size_t n)
@@ -102,8 +103,8 @@ int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_erro
 	n = all - (code->ignored >= 0);
 	if (t->wanted && n > t->wanted && code->closed)
 		return nn_fail(err, NN_EFORMAT,
-			       "--classes: lists %zu labels, the output line has room for %zu", n,
-			       t->wanted);
+			       "--classes: lists %zu label%s, the output line has room for %zu", n,
+			       nn_s(n), t->wanted);
 	if (t->wanted && n > t->wanted)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found %zu different labels, the output line has room for %zu",

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/sequence/sequence.h"
 
 /* ---- drop ---- */
@@ -93,8 +94,9 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 	}
 	return n == 0 ? 0
 		      : nn_dataset_notice_add(ds, err,
-					      "%s: %zu of %zu rows miss a value and are left out",
-					      ds->files.file[0].path, n, ds->rows);
+					      "%s: %zu of %zu row%s %s a value and %s left out",
+					      ds->files.file[0].path, n, ds->rows, nn_s(ds->rows),
+					      n == 1 ? "misses" : "miss", n == 1 ? "is" : "are");
 }
 
 bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "data/ring.h"
 #include "data/rows/rows.h"
 
@@ -240,10 +241,10 @@ static int check_labels(const struct nn_ring *r, size_t slot, size_t n, struct n
 			if (class[i] == NN_CLASS_UNKNOWN)
 				return nn_fail(err, NN_EFORMAT,
 					       "%s: sample %" PRIu64 ": label %s is not one of the "
-					       "first %zu samples; --classes=FILE lists all",
+					       "first %zu sample%s; --classes=FILE lists all",
 					       r->options.data,
 					       r->n + r->taken + i / ds->targets[t].size + 1,
-					       nn_rows_unseen_label(r->rows), r->n);
+					       nn_rows_unseen_label(r->rows), r->n, nn_s(r->n));
 		}
 	return 0;
 }

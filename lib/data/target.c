@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/real.h"
+#include "base/text.h"
 #include "base/whole.h"
 #include "data/dataset.h"
 
@@ -111,15 +112,15 @@ static int meaning_of_schema(const struct nn_target_schema *schema, const struct
 		*meaning = PROBABILITIES;
 		if (size != schema->n_labels)
 			return nn_fail(err, NN_EFORMAT,
-				       "%s: found rows of %zu probabilities, expected %zu",
-				       raw->place, size, schema->n_labels);
+				       "%s: found rows of %zu probabilit%s, expected %zu",
+				       raw->place, size, size == 1 ? "y" : "ies", schema->n_labels);
 	} else if (schema->labels && !schema->integer_labels && schema->n_labels) {
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found integers, expected labels as in the training data (text)",
 			       raw->place);
 	} else if (!schema->labels && size != schema->n_columns) {
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu values per row, expected %zu",
-			       raw->place, size, schema->n_columns);
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu value%s per row, expected %zu",
+			       raw->place, size, nn_s(size), schema->n_columns);
 	}
 	return 0;
 }

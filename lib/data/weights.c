@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "file/convert.h"
 
@@ -60,8 +61,9 @@ int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const cha
 	snprintf(place, sizeof place, "%.90s: tensor %s", file,
 		 nn_quote(quoted, t->name, strlen(t->name)));
 	if (t->shape.rank < 1 || t->shape.dim[0] != ds->rows || nn_row_size(&t->shape) != 1)
-		return nn_fail(err, NN_EFORMAT, "%s: is %s, expected a weight for each of %zu rows",
-			       place, nn_shape_text(shape, &t->shape), ds->rows);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is %s, expected a weight for each of %zu row%s", place,
+			       nn_shape_text(shape, &t->shape), ds->rows, nn_s(ds->rows));
 	if (read_weights(ds, st, t, err) < 0)
 		return -1;
 	for (size_t r = 0; r < ds->rows; r++)

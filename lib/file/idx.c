@@ -1,4 +1,5 @@
 /* IDX headers (http://yann.lecun.com/exdb/mnist/): type, rank, and dimensions of 32 bits. */
+#include "base/text.h"
 #include "file/idx.h"
 
 static const struct {
@@ -49,7 +50,7 @@ int nn_idx_header(struct nn_input *input, struct nn_npy_header *header, struct n
 	if (left >= 0 && (uint64_t)left < header->bytes)
 		return nn_fail(
 			err, NN_EFORMAT,
-			"%s: ends early: the IDX header promises %zu bytes of data, found %lld",
-			name, header->bytes, (long long)left);
+			"%s: ends early: the IDX header promises %zu byte%s of data, found %lld",
+			name, header->bytes, nn_s(header->bytes), (long long)left);
 	return 1;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "file/input.h"
 #include "file/source.h"
 #include "file/tee.h"
@@ -297,8 +298,8 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 		return -1;
 	left = nn_input_left(in);
 	if (left >= 0 && (uint64_t)left < n)
-		return nn_fail(err, NN_EFORMAT, "%s: %s ends early: expected %zu bytes, found %zu",
-			       in->source.name, what, n, (size_t)left);
+		return nn_fail(err, NN_EFORMAT, "%s: %s ends early: expected %zu byte%s, found %zu",
+			       in->source.name, what, n, nn_s(n), (size_t)left);
 	if (!nn_add(at, n, &end))
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu bytes",
 			       in->source.name, n);
@@ -313,8 +314,8 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 		done += got;
 		if (done < room)
 			return nn_fail(err, NN_EFORMAT,
-				       "%s: %s ends early: expected %zu bytes, found %zu",
-				       in->source.name, what, n, done);
+				       "%s: %s ends early: expected %zu byte%s, found %zu",
+				       in->source.name, what, n, nn_s(n), done);
 	}
 	return 0;
 }
@@ -325,8 +326,8 @@ int nn_input_skip(struct nn_input *in, size_t n, struct nn_error *err)
 	int64_t left = nn_input_left(in);
 
 	if (left < 0 || (uint64_t)left < n)
-		return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more bytes were expected",
-			       in->source.name, n);
+		return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more byte%s expected",
+			       in->source.name, n, n == 1 ? " was" : "s were");
 	nn_input_take(in, held);
 	if (lseek(in->source.fd, (off_t)(n - held), SEEK_CUR) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", in->source.name);
@@ -360,8 +361,8 @@ int nn_input_pass(struct nn_input *in, size_t n, struct nn_error *err)
 		if (fill(in, &got, err) < 0)
 			return -1;
 		if (got == 0)
-			return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more bytes were expected",
-				       in->source.name, n);
+			return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more byte%s expected",
+				       in->source.name, n, n == 1 ? " was" : "s were");
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* The values of an .npy or IDX array in this machine's order of bytes and of dimensions. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "file/convert.h"
 #include "file/npy.h"
 
@@ -91,8 +92,8 @@ int nn_npy_read_values(struct nn_input *input, const struct nn_npy_header *h, si
 		return -1;
 	if (got < bytes)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: the array ends early: expected %zu bytes, found %zu",
-			       nn_input_name(input), bytes, got);
+			       "%s: the array ends early: expected %zu byte%s, found %zu",
+			       nn_input_name(input), bytes, nn_s(bytes), got);
 	if (h->swap)
 		nn_swap_bytes(data, n, size);
 	return 0;

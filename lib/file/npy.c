@@ -267,8 +267,8 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	if (left >= 0 && (uint64_t)left < header->bytes)
 		return nn_fail(
 			err, NN_EFORMAT,
-			"%s: ends early: the .npy header promises %zu bytes of data, found %lld",
-			nn_input_name(input), header->bytes, (long long)left);
+			"%s: ends early: the .npy header promises %zu byte%s of data, found %lld",
+			nn_input_name(input), header->bytes, nn_s(header->bytes), (long long)left);
 	return 1;
 }
 

@@ -66,8 +66,8 @@ static int check_begin(const struct nn_archive *archive, const struct nn_zip_mem
 	held = m->size - (n - left);
 	if (status == 1 && header.bytes != held)
 		status = nn_fail(err, NN_EFORMAT,
-				 "%s: holds %zu bytes of data, its .npy header promises %zu", place,
-				 held, header.bytes);
+				 "%s: holds %zu byte%s of data, its .npy header promises %zu",
+				 place, held, nn_s(held), header.bytes);
 	nn_input_close(input);
 	return status < 0 ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* Nested arrays of JSON as one array in row-major order, and the dimensions they turn out to have.
  */
+#include "base/text.h"
 #include "config.h"
 #include <math.h>
 
@@ -154,7 +155,8 @@ static int check(struct nn_pull *p, enum nn_pull_kind kind, size_t i, const stru
 	if (kind != NN_PULL_NUMBER)
 		return nn_pull_fail(p, "found %s, expected a number", found[kind]);
 	if (i >= numbers->most)
-		return nn_pull_fail(p, "found more than %zu values", numbers->most);
+		return nn_pull_fail(p, "found more than %zu value%s", numbers->most,
+				    nn_s(numbers->most));
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* JSON a token at a time: a state says what may come next, a bit per level what is open. */
+#include "base/text.h"
 #include "config.h"
 #include <math.h>
 #include <stdarg.h>
@@ -175,7 +176,7 @@ static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
 
 	if (p->depth == p->max_depth) {
 		nn_pull_fail(p, "found more than %u level%s of arrays and objects (%s)",
-			     p->max_depth, p->max_depth == 1 ? "" : "s", p->depth_said);
+			     p->max_depth, nn_s(p->max_depth), p->depth_said);
 		return NN_PULL_BAD;
 	}
 	if (object && p->keys && !nn_pull_keys_open(p->keys))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "file/json.h"
 #include "file/safetensors.h"
 
@@ -119,8 +120,8 @@ static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor
 		return nn_fail(err, NN_EFORMAT, "data_offsets are not [BEGIN,END]");
 	if (span->end - span->begin != bytes)
 		return nn_fail(err, NN_EFORMAT,
-			       "data_offsets span %" PRIu64 " bytes, the shape needs %" PRIu64,
-			       span->end - span->begin, bytes);
+			       "data_offsets span %" PRIu64 " byte%s, the shape needs %" PRIu64,
+			       span->end - span->begin, nn_s(span->end - span->begin), bytes);
 	return 0;
 }
 
@@ -361,8 +362,8 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_st_part 
 		n |= (uint64_t)b[i] << (8 * i);
 	if (got < 8)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: ends after %zu bytes, expected a safetensors header", name,
-			       got);
+			       "%s: ends after %zu byte%s, expected a safetensors header", name,
+			       got, nn_s(got));
 	if (n > MAX_HEADER)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: a header of %" PRIu64

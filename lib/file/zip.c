@@ -165,8 +165,8 @@ static int find_data(const struct view *v, uint64_t end, uint64_t place, struct 
 			       "member '%s' does not lie where the zip directory says", quoted);
 	head = LOCAL + number(local + 26, 2) + number(local + 28, 2);
 	if (head > end - place || m->packed > end - place - head)
-		return nn_fail(err, NN_EFORMAT, "member '%s' of %zu bytes ends early", quoted,
-			       m->packed);
+		return nn_fail(err, NN_EFORMAT, "member '%s' of %zu byte%s ends early", quoted,
+			       m->packed, nn_s(m->packed));
 	if (number(local + 26, 2) != m->name_length || !has_name(v, place + LOCAL, m))
 		return nn_fail(err, NN_EFORMAT, "member '%s' has another name before its data",
 			       quoted);
@@ -210,8 +210,9 @@ static int take_member(const struct view *v, uint64_t end, uint64_t *from, uint6
 			"member '%s' is compressed by method %d, expected stored or deflated",
 			quoted, m->method);
 	if (size > SIZE_MAX / 2 || packed > SIZE_MAX / 2 || (m->method == 0 && packed != size))
-		return nn_fail(err, NN_EFORMAT, "member '%s': found %" PRIu64 " bytes for %" PRIu64,
-			       quoted, packed, size);
+		return nn_fail(err, NN_EFORMAT,
+			       "member '%s': found %" PRIu64 " byte%s for %" PRIu64, quoted, packed,
+			       nn_s(packed), size);
 	m->packed = (size_t)packed;
 	m->size = (size_t)size;
 	*from += CENTRAL + rest;

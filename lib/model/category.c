@@ -255,8 +255,8 @@ int nn_net_entry_count(const struct nn_net *net, struct nn_net_entry *line, bool
 	rows = input_of(net, line->from[0])->rows;
 	if (given && given < rows)
 		return nn_statement_fail(net, statement, err,
-					 "%s=%zu, but its input has %zu categories", arg->name,
-					 given, rows);
+					 "%s=%zu, but its input has %zu categor%s", arg->name,
+					 given, rows, rows == 1 ? "y" : "ies");
 	line->rows = !rows && any ? NN_MOST_ROWS : rows;
 	if (!given && !line->rows)
 		return nn_statement_fail(net, statement, err,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/net.h"
 
 /* A repeat that is being written out. */
@@ -134,8 +135,8 @@ static int connect(struct expansion *x, struct nn_net_entry *line, struct nn_err
 
 	if (n < layer->min_in)
 		return nn_statement_fail(net, statement, err,
-					 "wants at least %d inputs (from=NAME+NAME), got %d",
-					 layer->min_in, n);
+					 "wants at least %d input%s (from=NAME+NAME), got %d",
+					 layer->min_in, nn_s(layer->min_in), n);
 	if (layer->max_in && n > layer->max_in)
 		return nn_statement_fail(net, statement, err, "wants %d input, got %d",
 					 layer->max_in, n);

@@ -1,6 +1,7 @@
 /* A net given the shapes of its inputs: lines into ops, sizes in place of `?`. */
 #include <string.h>
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/net.h"
 
 #define TRIED 256 /* steps of a row that may have any number of them */
@@ -52,11 +53,10 @@ static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape
 		*shape = nn_shape1(nn_shape_count(given));
 	if (nn_shape_count(shape) == nn_shape_count(given))
 		return 0;
-	return nn_statement_fail(net, statement, err,
-				 "%s (%zu value%s) does not fit samples of %s (%zu value%s)",
-				 nn_shape_text(a, shape), nn_shape_count(shape),
-				 nn_shape_count(shape) == 1 ? "" : "s", nn_shape_text(b, given),
-				 nn_shape_count(given), nn_shape_count(given) == 1 ? "" : "s");
+	return nn_statement_fail(
+		net, statement, err, "%s (%zu value%s) does not fit samples of %s (%zu value%s)",
+		nn_shape_text(a, shape), nn_shape_count(shape), nn_s(nn_shape_count(shape)),
+		nn_shape_text(b, given), nn_shape_count(given), nn_s(nn_shape_count(given)));
 }
 
 /* Sizes in place of `?`. */

@@ -1,6 +1,7 @@
 /* What a node says of itself: attributes by name, inputs by place. */
 #include <string.h>
 
+#include "base/text.h"
 #include "onnx/graph.h"
 
 /* Types as the format numbers them. */
@@ -147,8 +148,8 @@ static int axis_beside(int64_t axis, int rank, int rows, int *dim, struct nn_err
 	int64_t at = axis < 0 ? axis + rank + 1 : axis;
 
 	if (at < 0 || at > rank)
-		return nn_fail(err, NN_EFORMAT, "axis %lld of %d dimensions", (long long)axis,
-			       rank + 1);
+		return nn_fail(err, NN_EFORMAT, "axis %lld of %d dimension%s", (long long)axis,
+			       rank + 1, nn_s(rank + 1));
 	if (at == rows)
 		return nn_fail(err, NN_EFORMAT,
 			       "axis %d are the rows, which are computed one by one", rows);

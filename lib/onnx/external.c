@@ -2,6 +2,7 @@
  * External data: a name in a file is not trusted. The kernel keeps it inside the model's folder
  * (openat2, RESOLVE_BENEATH); links, hard ones too, could lead elsewhere and are refused.
  */
+#include "base/text.h"
 #include "config.h"
 
 #include <errno.h>
@@ -92,8 +93,8 @@ static int check(int fd, const struct place *p, size_t n, struct nn_error *err)
 			       quoted);
 	if (p->has_length && p->length != n)
 		return nn_fail(err, NN_EFORMAT,
-			       "external data '%s': length is %llu, the tensor has %zu bytes",
-			       quoted, (unsigned long long)p->length, n);
+			       "external data '%s': length is %llu, the tensor has %zu byte%s",
+			       quoted, (unsigned long long)p->length, n, nn_s(n));
 	if (p->offset > (uint64_t)s.st_size || n > (uint64_t)s.st_size - p->offset)
 		return nn_fail(err, NN_EFORMAT,
 			       "external data '%s': %zu bytes at offset %llu exceed its %llu bytes",

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "onnx/ops.h"
 
 /* ---- ConvTranspose ---- */
@@ -46,15 +47,15 @@ static int read_grown(const struct nn_onnx_node *node, struct nn_onnx_value *x,
 
 	if (weight->shape.rank != x->shape.rank + 1 || n_dims < 1 || n_dims > 2 ||
 	    !nn_dtype_float(weight->dtype) || weight->count == 0)
-		return nn_fail(err, NN_EFORMAT, "weights of %d dimensions for rows of %d",
-			       weight->shape.rank, x->shape.rank);
+		return nn_fail(err, NN_EFORMAT, "weights of %d dimension%s for rows of %d",
+			       weight->shape.rank, nn_s(weight->shape.rank), x->shape.rank);
 	c->weight = weight->shape;
 	if (n_dims == 1)
 		c->weight = nn_shape4(c->weight.dim[0], c->weight.dim[1], 1, c->weight.dim[2]);
 	if (groups < 1 || image.dim[0] % (size_t)groups || c->weight.dim[0] != image.dim[0])
-		return nn_fail(err, NN_EFORMAT,
-			       "weights of %zu channels for rows of %zu in %lld groups",
-			       c->weight.dim[0], image.dim[0], (long long)groups);
+		return nn_fail(
+			err, NN_EFORMAT, "weights of %zu channel%s for rows of %zu in %lld groups",
+			c->weight.dim[0], nn_s(c->weight.dim[0]), image.dim[0], (long long)groups);
 	if (nn_onnx_attribute(node->proto, "output_shape") ||
 	    !nn_onnx_string_is(node->proto, "auto_pad", "NOTSET", true))
 		return nn_fail(err, NN_EFORMAT, "output_shape and auto_pad are not supported");
@@ -87,8 +88,8 @@ int nn_onnx_conv_transpose(struct nn_onnx_graph *g, const struct nn_onnx_node *n
 	    (nn_onnx_in(g, node, 2) && nn_onnx_in_constant(g, node, 2, &bias, err) < 0))
 		return -1;
 	if (bias && bias->count != c.out)
-		return nn_fail(err, NN_EFORMAT, "a bias of %zu values for %zu outputs", bias->count,
-			       c.out);
+		return nn_fail(err, NN_EFORMAT, "a bias of %zu value%s for %zu output%s",
+			       bias->count, nn_s(bias->count), c.out, nn_s(c.out));
 	vector = nn_shape1(c.out);
 	flat = x->shape;
 	x->shape = nn_onnx_image_shape(&flat);
@@ -136,7 +137,8 @@ static int take_factors(struct nn_onnx_graph *g, const struct nn_onnx_node *node
 		return -1;
 	n = c ? c->count : a->n_floats;
 	if (n != (size_t)shape->rank + 1)
-		return nn_fail(err, NN_EFORMAT, "%zu scales for %d dimensions", n, shape->rank + 1);
+		return nn_fail(err, NN_EFORMAT, "%zu scale%s for %d dimension%s", n, nn_s(n),
+			       shape->rank + 1, nn_s(shape->rank + 1));
 	factor[0] = factor[1] = 1;
 	for (int d = sizes; d <= shape->rank; d++) {
 		double f = c ? nn_onnx_real(c, (size_t)d) : (double)a->floats[d];
@@ -191,8 +193,8 @@ static int grow(struct nn_onnx_graph *g, const struct nn_onnx_node *node, bool r
 		return -1;
 	shape = x->shape;
 	if (shape.rank < 2 || shape.rank > 3)
-		return nn_fail(err, NN_EFORMAT, "of %d dimensions is not supported",
-			       shape.rank + 1);
+		return nn_fail(err, NN_EFORMAT, "of %d dimension%s is not supported",
+			       shape.rank + 1, nn_s(shape.rank + 1));
 	if (take_mode(node->proto, resize, &mode, err) < 0 ||
 	    take_factors(g, node, resize, &shape, factor, err) < 0)
 		return -1;

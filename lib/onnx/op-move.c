@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "onnx/ops.h"
 
 /* ---- Transpose ---- */
@@ -31,8 +32,8 @@ static int take_perm(const struct nn_onnx_node *node, const struct nn_onnx_value
 	unsigned seen = 0;
 
 	if (a && a->n_ints != (size_t)rank + 1)
-		return nn_fail(err, NN_EFORMAT, "perm has %zu numbers, expected %d", a->n_ints,
-			       rank + 1);
+		return nn_fail(err, NN_EFORMAT, "perm has %zu number%s, expected %d", a->n_ints,
+			       nn_s(a->n_ints), rank + 1);
 	*rows = 0;
 	for (int i = 0; i <= rank; i++) {
 		int64_t from = a ? a->ints[i] : rank - i;
@@ -127,8 +128,8 @@ static int take_pads(const struct numbers *pads, const struct numbers *axes, int
 
 	memset(pad, 0, 2 * sizeof *pad);
 	if (pads->n != 2 * n)
-		return nn_fail(err, NN_EFORMAT, "pads are %zu numbers, expected %zu", pads->n,
-			       2 * n);
+		return nn_fail(err, NN_EFORMAT, "pads has %zu number%s, expected %zu", pads->n,
+			       nn_s(pads->n), 2 * n);
 	for (size_t i = 0; i < 2 * n; i++) {
 		int64_t value = number(pads, i), axis = (int64_t)(i % n);
 		int dim;
@@ -212,7 +213,7 @@ static int take_range(int64_t begin, int64_t end, size_t size, size_t range[2],
 	begin = begin < 0 ? 0 : begin;
 	end = end > n ? n : end;
 	if (begin >= end)
-		return nn_fail(err, NN_EFORMAT, "nothing is left of %zu values", size);
+		return nn_fail(err, NN_EFORMAT, "nothing is left of %zu value%s", size, nn_s(size));
 	range[0] = (size_t)begin;
 	range[1] = (size_t)end;
 	return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "onnx/ops.h"
 
 #define USUAL_EPS 1e-5F /* of the language and of ONNX */
@@ -18,9 +19,9 @@ static int vector_of(const struct nn_onnx_graph *g, const struct nn_onnx_node *n
 		return -1;
 	return (*c)->count == n && nn_dtype_float((*c)->dtype)
 		       ? 0
-		       : nn_fail(err, NN_EFORMAT, "input %zu is %s (%s), expected %zu numbers",
+		       : nn_fail(err, NN_EFORMAT, "input %zu is %s (%s), expected %zu number%s",
 				 i + 1, nn_shape_text(text, &(*c)->shape),
-				 nn_dtype_name((*c)->dtype), n);
+				 nn_dtype_name((*c)->dtype), n, nn_s(n));
 }
 
 /* The share of a new group, where ONNX has that of the old ones: as many digits as a float has. */
@@ -141,8 +142,8 @@ static int add_layernorm(struct nn_onnx_graph *g, const struct nn_onnx_node *nod
 	if (!w || !b || w->count != vector.dim[0] || b->count != vector.dim[0] ||
 	    !nn_dtype_float(w->dtype) || !nn_dtype_float(b->dtype) || !(eps > 0) || eps > 1)
 		return nn_fail(err, NN_EFORMAT,
-			       "expected scale and bias of %zu numbers, and an epsilon above 0",
-			       vector.dim[0]);
+			       "expected scale and bias of %zu number%s, and an epsilon above 0",
+			       vector.dim[0], nn_s(vector.dim[0]));
 	from = nn_onnx_line_of(g, x, err);
 	if (from < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "onnx/ops.h"
 
 /* Values times a factor, f32 or f64. */
@@ -39,9 +40,9 @@ static int as_vector(struct nn_onnx_graph *g, const struct nn_onnx_constant **c,
 
 	if (!nn_dtype_float((*c)->dtype) ||
 	    ((*c)->count != 1 && ((*c)->count != n || (*c)->shape.dim[(*c)->shape.rank - 1] != n)))
-		return nn_fail(err, NN_EFORMAT,
-			       "a bias of %s (%s) for %zu outputs is not supported",
-			       nn_shape_text(text, &(*c)->shape), nn_dtype_name((*c)->dtype), n);
+		return nn_fail(
+			err, NN_EFORMAT, "a bias of %s (%s) for %zu output%s is not supported",
+			nn_shape_text(text, &(*c)->shape), nn_dtype_name((*c)->dtype), n, nn_s(n));
 	if ((*c)->count == n)
 		return 0;
 	made = nn_onnx_constant_new(g, err);
@@ -78,8 +79,8 @@ static int add_dense(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	int from, line;
 
 	if (shape.rank == 0 || shape.dim[shape.rank - 1] != in)
-		return nn_fail(err, NN_EFORMAT, "weights of %zu inputs for rows of %s", in,
-			       nn_shape_text(text, &shape));
+		return nn_fail(err, NN_EFORMAT, "weights of %zu input%s for rows of %s", in,
+			       nn_s(in), nn_shape_text(text, &shape));
 	shape.dim[shape.rank - 1] = out;
 	from = nn_onnx_line_of(g, x, err);
 	if (from < 0)
@@ -238,9 +239,9 @@ static int read_conv(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	image = nn_onnx_image_shape(&x->shape);
 	if (groups < 1 || image.dim[0] % (size_t)groups || c->weight.dim[0] % (size_t)groups ||
 	    c->weight.dim[1] != image.dim[0] / (size_t)groups)
-		return nn_fail(err, NN_EFORMAT,
-			       "weights of %zu channels for rows of %zu in %lld groups",
-			       c->weight.dim[1], image.dim[0], (long long)groups);
+		return nn_fail(
+			err, NN_EFORMAT, "weights of %zu channel%s for rows of %zu in %lld groups",
+			c->weight.dim[1], nn_s(c->weight.dim[1]), image.dim[0], (long long)groups);
 	c->groups = (size_t)groups;
 	return extend(&c->window, 0, &c->extension, err) < 0 ||
 			       extend(&c->window, 1, &c->extension, err) < 0

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "onnx/ops.h"
 
 #define MOST 2147483647 /* of a size, as in the language */
@@ -31,8 +32,8 @@ static int take_pair(const Onnx__Node *node, const char *name, int n_dims, size_
 	if (!a || a->n_ints == 0)
 		return 0;
 	if (a->n_ints != (size_t)n_dims)
-		return nn_fail(err, NN_EFORMAT, "%s has %zu numbers, expected %d", name, a->n_ints,
-			       n_dims);
+		return nn_fail(err, NN_EFORMAT, "%s has %zu number%s, expected %d", name, a->n_ints,
+			       nn_s(a->n_ints), n_dims);
 	for (int d = 0; d < n_dims; d++) {
 		if (a->ints[d] < least || a->ints[d] > MOST)
 			return nn_fail(err, NN_EFORMAT, "%s of %lld is not supported", name,
@@ -53,8 +54,8 @@ static int take_pads(const Onnx__Node *node, int n_dims, struct nn_onnx_window *
 	if (!a || a->n_ints == 0)
 		return 0;
 	if (a->n_ints != 2 * (size_t)n_dims)
-		return nn_fail(err, NN_EFORMAT, "pads has %zu numbers, expected %d", a->n_ints,
-			       2 * n_dims);
+		return nn_fail(err, NN_EFORMAT, "pads has %zu number%s, expected %d", a->n_ints,
+			       nn_s(a->n_ints), 2 * n_dims);
 	for (int i = 0; i < 2 * n_dims; i++) {
 		if (a->ints[i] < 0 || a->ints[i] > MOST)
 			return nn_fail(err, NN_EFORMAT, "pads of %lld are not supported",
@@ -82,8 +83,8 @@ static int take_out(struct nn_onnx_window *w, int d, bool ceil, struct nn_error 
 	       span = w->dilation[d] * (w->kernel[d] - 1) + 1;
 
 	if (span > room)
-		return nn_fail(err, NN_EFORMAT, "a window of %zu exceeds the %zu values there are",
-			       span, room);
+		return nn_fail(err, NN_EFORMAT, "a window of %zu exceeds an input of %zu", span,
+			       room);
 	w->out[d] = (room - span + (ceil ? w->stride[d] - 1 : 0)) / w->stride[d] + 1;
 	/* a window must begin inside the image or its first pads */
 	if (ceil && (w->out[d] - 1) * w->stride[d] >= w->in[d] + w->before[d])

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "op/common.h"
 #include "op/notation.h"
 
@@ -20,8 +21,8 @@ static int attention_infer(const void *attrs, const struct nn_shape *in, int n_i
 			       "wants a sequence of queries, keys and values, Tx3N, got %s",
 			       nn_shape_text(text, in));
 	if (a->heads == 0 || in->dim[1] / 3 % a->heads != 0)
-		return nn_fail(err, NN_EFAIL, "vectors of %zu values cannot be cut into %zu heads",
-			       in->dim[1] / 3, a->heads);
+		return nn_fail(err, NN_EFAIL, "vectors of %zu value%s cannot be cut into %zu heads",
+			       in->dim[1] / 3, nn_s(in->dim[1] / 3), a->heads);
 	*out = nn_shape2(in->dim[0], in->dim[1] / 3);
 	return 0;
 }

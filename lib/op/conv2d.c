@@ -2,6 +2,7 @@
  * conv2d: cross-correlation over C,H,W, as nn.Conv2d; fusion may put an epilogue and a max-pooling
  * behind it.
  */
+#include "base/text.h"
 #include "op/common.h"
 #include "op/notation.h"
 
@@ -16,12 +17,12 @@ static int check_channels(const struct nn_conv2d *conv, const struct nn_shape *i
 			       in->dim[0], conv->out);
 	if (conv->groups == 0 || in->dim[0] % conv->groups)
 		return nn_fail(err, NN_EFAIL,
-			       "groups=%zu does not divide the %zu channels of input %s",
-			       conv->groups, in->dim[0], nn_shape_text(text, in));
+			       "groups=%zu does not divide the %zu channel%s of input %s",
+			       conv->groups, in->dim[0], nn_s(in->dim[0]), nn_shape_text(text, in));
 	if (conv->out % conv->groups)
 		return nn_fail(err, NN_EFAIL,
-			       "groups=%zu does not divide the %zu channels of the output",
-			       conv->groups, conv->out);
+			       "groups=%zu does not divide the %zu channel%s of the output",
+			       conv->groups, conv->out, nn_s(conv->out));
 	return 0;
 }
 

@@ -2,6 +2,7 @@
  * The same values under another shape, with two dimensions exchanged, and the change between
  * language order and channels last that layout inserts.
  */
+#include "base/text.h"
 #include "op/common.h"
 #include "op/notation.h"
 
@@ -69,8 +70,9 @@ static int permute_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (!nn_mul(permute->channels, permute->positions, &count) || count != nn_shape_count(in))
-		return nn_fail(err, NN_EFAIL, "%zu channels of %zu positions are not %s",
-			       permute->channels, permute->positions, nn_shape_text(text, in));
+		return nn_fail(err, NN_EFAIL, "%zu channel%s of %zu position%s are not %s",
+			       permute->channels, nn_s(permute->channels), permute->positions,
+			       nn_s(permute->positions), nn_shape_text(text, in));
 	*out = in[0];
 	return 0;
 }

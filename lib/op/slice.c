@@ -2,6 +2,7 @@
  * A part of the input, every step-th element of it, or the input with something around it: each
  * dimension for itself, what lies outside is one value.
  */
+#include "base/text.h"
 #include "op/common.h"
 #include "op/notation.h"
 
@@ -17,8 +18,8 @@ static int slice_infer(const void *attrs, const struct nn_shape *in, int n_in, s
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (slice->rank != in->rank)
-		return nn_fail(err, NN_EFAIL, "wants an input of %d dimensions, got %s",
-			       slice->rank, nn_shape_text(text, in));
+		return nn_fail(err, NN_EFAIL, "wants an input of %d dimension%s, got %s",
+			       slice->rank, nn_s(slice->rank), nn_shape_text(text, in));
 	*out = in[0];
 	for (int d = 0; d < in->rank; d++) {
 		if (slice->size[d] == 0 || slice->step[d] == 0 ||

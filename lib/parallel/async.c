@@ -296,7 +296,7 @@ static void report(struct nn_worker *w)
 	}
 	if (updates == 0)
 		return;
-	nn_text_addf(&text, "staleness of %" PRIu64 " updates:", updates);
+	nn_text_addf(&text, "staleness of %" PRIu64 " update%s:", updates, nn_s(updates));
 	for (size_t s = 0; s <= most; s++)
 		if (a->histogram[s])
 			nn_text_addf(&text, " %zu: %" PRIu64 " (%.1f %%)%s", s, a->histogram[s],

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "parallel/grid.h"
 #include "step/task.h"
 
@@ -133,7 +134,7 @@ int nn_pipe_divide(const struct nn_layout *l, const struct nn_task *task, size_t
 		return nn_fail(err, task->from_file ? NN_EFAIL : NN_EUSAGE,
 			       "--pipeline=%d: the network has %d layer%s that can be stages; use "
 			       "--pipeline=%d",
-			       p->stages, most, most == 1 ? "" : "s", most);
+			       p->stages, most, nn_s(most), most);
 	p->costs = nn_alloc((size_t)p->n_nodes, sizeof *p->costs, err);
 	p->bounds = nn_alloc((size_t)p->stages + 1, sizeof *p->bounds, err);
 	if (!p->costs || !p->bounds || measure(l, task, micro, err) < 0)

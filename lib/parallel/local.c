@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "comm/shared.h"
 #include "parallel/sync-group.h"
 
@@ -231,13 +232,13 @@ static int average(struct nn_worker *w, bool slots, struct nn_error *err)
 		return -1;
 	for (int r = 0; r < w->layout->comm->size; r++)
 		if (l->all[r].diverged)
-			return nn_fail(err, NN_EDIVERGED,
-				       "the loss of rank %d was not finite in the %llu local steps "
-				       "up to step %llu; a lower --lr "
-				       "than %g or --clip-norm may help",
-				       r, (unsigned long long)l->since,
-				       (unsigned long long)w->counters->step + 1,
-				       w->task->recipe->lr);
+			return nn_fail(
+				err, NN_EDIVERGED,
+				"the loss of rank %d was not finite in the %llu local step%s "
+				"up to step %llu; a lower --lr "
+				"than %g or --clip-norm may help",
+				r, (unsigned long long)l->since, nn_s(l->since),
+				(unsigned long long)w->counters->step + 1, w->task->recipe->lr);
 	if (average_all(w, share(w), slots, err) < 0)
 		return -1;
 	l->own_slots = !slots;

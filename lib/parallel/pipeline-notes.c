@@ -1,6 +1,7 @@
 /* Notes about a pipeline: its grid and stages, and at the end their idle share. */
 #include <math.h>
 
+#include "base/text.h"
 #include "model/model.h"
 #include "parallel/pipeline.h"
 #include "parallel/worker.h"
@@ -31,15 +32,15 @@ void nn_pipe_note(struct nn_worker *w)
 			       "%d ranks = %d pipeline%s of %d stages of %d that share columns "
 			       "(rank (d x %d + s) x %d + t has the t-th part of "
 			       "stage s in pipeline d), %s",
-			       w->layout->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
-			       p->stages, nn_tensor_ranks(w->layout), p->stages,
-			       nn_tensor_ranks(w->layout), nn_pipeline_schedules[p->schedule]);
+			       w->layout->comm->size, p->side->size, nn_s(p->side->size), p->stages,
+			       nn_tensor_ranks(w->layout), p->stages, nn_tensor_ranks(w->layout),
+			       nn_pipeline_schedules[p->schedule]);
 	else
 		nn_worker_note(w,
 			       "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s "
 			       "of pipeline d), %s",
-			       w->layout->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
-			       p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
+			       w->layout->comm->size, p->side->size, nn_s(p->side->size), p->stages,
+			       p->stages, nn_pipeline_schedules[p->schedule]);
 	for (int s = 0; s < p->stages; s++) {
 		int first, last;
 		double cost = 0;

@@ -218,9 +218,9 @@ int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_str
 
 	if (u->number > r->n_rows)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: ends after %" PRIu64 " steps; --steps=%" PRIu64
+			       "%s: ends after %" PRIu64 " step%s; --steps=%" PRIu64
 			       " trains as far as it goes",
-			       r->path, r->n_rows, r->n_rows);
+			       r->path, r->n_rows, nn_s(r->n_rows), r->n_rows);
 	if (begin(w, r, err) < 0)
 		return -1;
 	row = &r->rows[u->number - 1];

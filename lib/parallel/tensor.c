@@ -1,5 +1,6 @@
 /* --tensor: groups of ranks that share the columns of products and the rows of tables. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "parallel/tensor.h"
 #include "parallel/worker.h"
 
@@ -162,7 +163,7 @@ void nn_tensor_note(struct nn_worker *w)
 			"%d ranks = %d group%s of %d that share columns (rank g x %d + t has "
 			"the t-th part), by %s; of %zu parameters %zu are "
 			"shared",
-			w->layout->comm->size, groups, groups == 1 ? "" : "s", g->columns.ranks,
+			w->layout->comm->size, groups, nn_s(groups), g->columns.ranks,
 			g->columns.ranks, e->window ? "memory" : "messages", shared + whole,
 			shared);
 }

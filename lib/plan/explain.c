@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
@@ -18,9 +19,8 @@ const char *nn_placement(char text[NN_PLACEMENT], int ranks, int threads)
 {
 	int cores = nn_cpu_count();
 
-	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks,
-		 ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
-		 cores == 1 ? "" : "s");
+	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks, nn_s(ranks),
+		 threads, nn_s(threads), cores, nn_s(cores));
 	return text;
 }
 
@@ -132,10 +132,11 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 	char b[FIGURE], host[64];
 
 	nn_text_addf(text,
-		     "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n",
+		     "\nmemory%s in bytes, %zu of %llu sample%s of a step at once (%llu lea%s)\n",
 		     plan->layout->on_host > 1 ? " of a rank" : "", fit->micro,
-		     (unsigned long long)plan->task->recipe->batch,
-		     (unsigned long long)plan->task->recipe->leaves);
+		     (unsigned long long)plan->task->recipe->batch, nn_s(plan->task->recipe->batch),
+		     (unsigned long long)plan->task->recipe->leaves,
+		     plan->task->recipe->leaves == 1 ? "f" : "ves");
 	for (size_t i = 0; i < nn_fit_n_items(fit); i++)
 		add_item(e, text, nn_fit_items[i].name, nn_fit_item(fit, i), nn_fit_items[i].what);
 	snprintf(host, sizeof host, "all %d ranks of this host, what they share once",
@@ -199,10 +200,11 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	if (plan->task->rows_unknown)
 		nn_text_add(text, "samples: not known without DATA\n");
 	else
-		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n",
+		nn_text_addf(text, "samples: %s%s, %llu step%s an epoch\n",
 			     plan->task->rows_about ? "about " : "",
 			     nn_grouped(a, plan->task->n_rows),
-			     (unsigned long long)plan->task->steps_per_epoch);
+			     (unsigned long long)plan->task->steps_per_epoch,
+			     nn_s(plan->task->steps_per_epoch));
 	if (isnan(f->step_s)) {
 		nn_text_addf(text, "time: %s\n", f->basis);
 	} else {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "data/schema/schema.h"
 #include "file/json.h"
 #include "model/weights.h"
@@ -79,13 +80,14 @@ static void add_column(struct nn_text *text, const struct nn_column *c, size_t n
 	if (c->name)
 		add_quoted(text, c->name);
 	else if (c->hashed)
-		nn_text_addf(text, "%zu columns together", c->n_hashed);
+		nn_text_addf(text, "%zu column%s together", c->n_hashed, nn_s(c->n_hashed));
 	else
 		nn_text_addf(text, "column %zu", c->position ? c->position : number);
 	if (c->hashed) {
 		nn_text_add(text, ": hashed");
 	} else if (c->category) {
-		nn_text_addf(text, ": %zu categories: ", c->n_values);
+		nn_text_addf(text, ": %zu categor%s: ", c->n_values,
+			     c->n_values == 1 ? "y" : "ies");
 		add_list(text, c->values, c->n_values);
 	} else {
 		nn_text_add(text, ": number");
@@ -112,7 +114,8 @@ static void add_input(struct nn_text *text, const struct nn_input_schema *input)
 	if (input->scale != 0)
 		add_number(text, ", u8 pictures times ", input->scale);
 	if (input->characters.n)
-		nn_text_addf(text, ", text of %zu characters", input->characters.n);
+		nn_text_addf(text, ", text of %zu character%s", input->characters.n,
+			     nn_s(input->characters.n));
 	else if (input->rows)
 		nn_text_addf(text, ", numbers of categories below %zu", input->rows);
 	nn_text_add(text, "\n");
@@ -138,10 +141,11 @@ static void add_target(struct nn_text *text, const struct nn_target_schema *targ
 			add_quoted(text, target->columns[i]);
 		}
 	if (target->labels)
-		nn_text_addf(text, "%s %zu classes\n", named ? "," : "", target->n_labels);
+		nn_text_addf(text, "%s %zu class%s\n", named ? "," : "", target->n_labels,
+			     target->n_labels == 1 ? "" : "es");
 	else
 		nn_text_addf(text, "%s %zu number%s\n", named ? "," : "", target->n_columns,
-			     target->n_columns == 1 ? "" : "s");
+			     nn_s(target->n_columns));
 	if (target->labels) {
 		nn_text_add(text, "  labels: ");
 		add_list(text, target->labels, target->n_labels);
@@ -226,7 +230,8 @@ static void add_tensors(struct nn_text *text, const struct nn_st *st)
 		bytes +=
 			nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype);
 	}
-	nn_text_addf(text, "tensors: %zu, %zu values, %zu bytes\n", st->n_tensors, values, bytes);
+	nn_text_addf(text, "tensors: %zu, %zu value%s, %zu byte%s\n", st->n_tensors, values,
+		     nn_s(values), bytes, nn_s(bytes));
 	for (size_t i = 0; i < st->n_tensors; i++) {
 		const struct nn_st_tensor *t = &st->tensors[i];
 

@@ -6,6 +6,7 @@
 
 #include "base/flush.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "file/json.h"
 #include "predict/encode.h"
 #include "predict/idle.h"
@@ -22,8 +23,8 @@ static int take_class_weights(struct nn_model *model, size_t i, const struct nn_
 		return 0;
 	if (!target->labels || n != target->n_labels)
 		return nn_fail(err, NN_EFORMAT,
-			       "nn.train: class-weight: found %zu weights, expected %zu", n,
-			       target->n_labels);
+			       "nn.train: class-weight: found %zu weight%s, expected %zu", n,
+			       nn_s(n), target->n_labels);
 	model->class_weights[i] = nn_alloc(n, sizeof(double), err);
 	if (!model->class_weights[i])
 		return -1;
@@ -124,8 +125,8 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 	const struct nn_program *program = model->program;
 
 	if (schema->n_targets && schema->n_targets != (size_t)program->n_outputs)
-		return nn_fail(err, NN_EFORMAT, "nn.target: found %zu targets, expected %d",
-			       schema->n_targets, program->n_outputs);
+		return nn_fail(err, NN_EFORMAT, "nn.target: found %zu target%s, expected %d",
+			       schema->n_targets, nn_s(schema->n_targets), program->n_outputs);
 	for (size_t i = 0; i < schema->n_targets; i++) {
 		const struct nn_target_schema *t = &schema->targets[i];
 		const struct nn_shape *shape = &program->values[program->outputs[i].value].shape;
@@ -153,14 +154,14 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 
 		if (found != wanted)
 			return nn_fail(err, NN_EFORMAT,
-				       "nn.input: found a shape of %zu values, nn.model has %zu",
-				       found, wanted);
+				       "nn.input: found a shape of %zu value%s, nn.model has %zu",
+				       found, nn_s(found), wanted);
 	}
 	if (schema->n_inputs == (size_t)program->n_inputs)
 		return 0;
 	if (schema->n_inputs != 0)
-		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu inputs, expected %d",
-			       schema->n_inputs, program->n_inputs);
+		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu input%s, expected %d",
+			       schema->n_inputs, nn_s(schema->n_inputs), program->n_inputs);
 	nn_free(schema->inputs); /* of an empty nn.input */
 	schema->inputs = nn_alloc((size_t)program->n_inputs, sizeof *schema->inputs, err);
 	if (!schema->inputs)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/flush.h"
+#include "base/text.h"
 #include "predict/idle.h"
 #include "predict/session.h"
 
@@ -81,8 +82,8 @@ int nn_session_predict_lengths(struct nn_session *s, const float *const *rows,
 	for (size_t r = 0; r < n; r++)
 		if (lengths[r] == 0 || lengths[r] > longest)
 			return nn_fail(err, NN_EFORMAT,
-				       "row %zu has %zu steps, the model takes 1 to %zu", r + 1,
-				       (size_t)lengths[r], longest);
+				       "row %zu has %zu step%s, the model takes 1 to %zu", r + 1,
+				       (size_t)lengths[r], nn_s((size_t)lengths[r]), longest);
 	if (predict(s, (const void *const *)rows, lengths, n, (void *const *)out, NN_F32, err) < 0)
 		return -1;
 	for (size_t o = 0; o < nn_session_n_outputs(s); o++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/text.h"
 #include "predict/run.h"
 
 /*
@@ -159,15 +160,17 @@ static void give_notices(struct nn_run *r)
 			if (!was_given(r, k, notice))
 				nn_run_warn(r, notice);
 	if (nn_run_bad(r)) {
-		snprintf(text, sizeof text, "%llu rows could not be read and were %s",
-			 (unsigned long long)nn_run_bad(r),
+		snprintf(text, sizeof text, "%llu row%s could not be read and %s %s",
+			 (unsigned long long)nn_run_bad(r), nn_s(nn_run_bad(r)),
+			 nn_run_bad(r) == 1 ? "was" : "were",
 			 r->writer && r->p->options.on_error == NN_ON_ERROR_MARK ? "marked"
 										 : "left out");
 		nn_run_warn(r, text);
 	}
 	if (r->writer && nn_writer_not_finite(r->writer)) {
-		snprintf(text, sizeof text, "the outputs of %llu rows are not finite",
-			 (unsigned long long)nn_writer_not_finite(r->writer));
+		snprintf(text, sizeof text, "the outputs of %llu row%s are not finite",
+			 (unsigned long long)nn_writer_not_finite(r->writer),
+			 nn_s(nn_writer_not_finite(r->writer)));
 		nn_run_warn(r, text);
 	}
 }

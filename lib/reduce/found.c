@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "reduce/arrays.h"
 
 /* A place as numpy writes it: [2,5]. */
@@ -35,8 +36,9 @@ int nn_arrays_found(const struct nn_allreduce_host *host, const struct nn_reduce
 			       nn_dtype_name(tensor->dtype));
 	}
 	if (found->nan) {
-		snprintf(text, sizeof text, "%s%zu of %zu values of the result are NaN", label,
-			 found->nan, nn_shape_count(&tensor->shape));
+		snprintf(text, sizeof text, "%s%zu of %zu value%s of the result %s NaN", label,
+			 found->nan, nn_shape_count(&tensor->shape),
+			 nn_s(nn_shape_count(&tensor->shape)), found->nan == 1 ? "is" : "are");
 		host->warn(host->arg, text);
 	}
 	return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json-text.h"
+#include "base/text.h"
 #include "file/json.h"
 #include "reduce/arrays.h"
 
@@ -87,7 +88,7 @@ static void add_value(struct nn_text *text, const struct nn_json *value)
 	else if (nn_json_type(value) == NN_JSON_NULL)
 		nn_text_add(text, "null");
 	else
-		nn_text_addf(text, "%zu values", nn_json_size(value));
+		nn_text_addf(text, "%zu value%s", nn_json_size(value), nn_s(nn_json_size(value)));
 }
 
 static int fail(const struct nn_arrays *s, const struct nn_arrays *first, const char *name,

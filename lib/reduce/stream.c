@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "reduce/rank.h"
 
 struct stream_frame {
@@ -61,8 +62,9 @@ static void tell_nan(const struct nn_rank *r, uint64_t number, uint64_t *frames)
 
 	if (r->found.nan == 0 || (*frames)++ > 0 || r->comm->rank > 0)
 		return;
-	snprintf(text, sizeof text, "frame %" PRIu64 ": %zu of %zu values of the result are NaN",
-		 number, r->found.nan, nn_shape_count(&r->arrays.one.shape));
+	snprintf(text, sizeof text, "frame %" PRIu64 ": %zu of %zu value%s of the result %s NaN",
+		 number, r->found.nan, nn_shape_count(&r->arrays.one.shape),
+		 nn_s(nn_shape_count(&r->arrays.one.shape)), r->found.nan == 1 ? "is" : "are");
 	host->warn(host->arg, text);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "train/balance.h"
 
 #define ROWS 1024 /* looked at together */
@@ -62,7 +63,7 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 		return nn_fail(
 			err, NN_EFAIL,
 			"--class-weight: found %d weight%s, expected %zu, one for each class", n,
-			n == 1 ? "" : "s", n_labels);
+			nn_s(n), n_labels);
 	if (!(t->task.class_weights[i] = nn_alloc(columns, sizeof(double), err)))
 		return -1;
 	for (size_t c = 0; c < columns; c++)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "step/cut.h"
 #include "step/evaluate.h"
@@ -104,8 +105,7 @@ static int take_leaves(struct nn_train *t, struct nn_error *err)
 		return nn_fail(err, access(o->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
 			       "--leaves=%llu: a batch of %llu has %zu batch-norm group%s of %zu",
 			       (unsigned long long)o->recipe.leaves,
-			       (unsigned long long)o->recipe.batch, groups, groups == 1 ? "" : "s",
-			       group);
+			       (unsigned long long)o->recipe.batch, groups, nn_s(groups), group);
 	return check_ranks(t, group, groups, err);
 }
 

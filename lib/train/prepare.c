@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "train/balance.h"
 #include "train/init.h"
@@ -64,7 +65,7 @@ static int check_output(const struct nn_train *t, int i, struct nn_error *err)
 		return nn_fail(
 			err, NN_EFORMAT,
 			"%s: the targets have %zu number%s per sample, the output %s has %zu",
-			t->setup.data_path, size, size == 1 ? "" : "s", text, values);
+			t->setup.data_path, size, nn_s(size), text, values);
 	return 0;
 }
 
@@ -137,9 +138,9 @@ static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
 	for (uint64_t k = 1; status == 0 && k <= folds && !t->source.sample; k++)
 		if (counts[k] == 0 || counts[k] == in)
 			status = nn_fail(err, NN_EFAIL,
-					 "--folds=%llu: of %zu samples fold %llu holds out %s",
-					 (unsigned long long)folds, in, (unsigned long long)k,
-					 counts[k] ? "all" : "none");
+					 "--folds=%llu: of %zu sample%s fold %llu holds out %s",
+					 (unsigned long long)folds, in, nn_s(in),
+					 (unsigned long long)k, counts[k] ? "all" : "none");
 	nn_free(counts);
 	nn_free(fold);
 	return status;
@@ -203,8 +204,9 @@ static int check_rows(const struct nn_train *t, double fraction, struct nn_error
 		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
 	if (t->options->valid && t->task.n_valid == 0)
 		return fraction > 0 ? nn_fail(err, NN_EFAIL,
-					      "--valid=%s: of %llu samples this holds out none",
-					      t->options->valid, (unsigned long long)t->task.n_rows)
+					      "--valid=%s: of %llu sample%s this holds out none",
+					      t->options->valid, (unsigned long long)t->task.n_rows,
+					      nn_s(t->task.n_rows))
 				    : nn_fail(err, NN_EFAIL, "%s: no samples", t->options->valid);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "comm/comm.h"
 #include "data/ring.h"
 #include "parallel/strategy.h"
@@ -30,8 +31,8 @@ static int check_data(const struct nn_train_setup *s, struct nn_error *err)
 	if (s->data->missing == NN_MISSING_DROP)
 		return nn_fail(err, NN_EUSAGE,
 			       "--missing=drop: not with --replay; --missing=mean fills by the "
-			       "first %llu samples",
-			       n);
+			       "first %llu sample%s",
+			       n, nn_s(n));
 	if (s->targets_path && nn_is_stdin(s->targets_path))
 		return nn_fail(err, NN_EUSAGE,
 			       "--replay=%llu: TARGETS are a file; DATA can be stdin", n);

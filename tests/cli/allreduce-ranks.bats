@@ -168,7 +168,7 @@ for i in range(2):
 @test "allreduce ranks: NaN is counted once, a whole number that does not fit is one error" {
   for algorithm in ring halving tree; do
     run -0 --separate-stderr nn-allreduce -n 2 --algorithm=$algorithm n.%r.npy -o out.npy
-    [ "$stderr" = "nn-allreduce: warning: 1 of 1000 values of the result are NaN" ]
+    [ "$stderr" = "nn-allreduce: warning: 1 of 1000 values of the result is NaN" ]
     run -1 --separate-stderr nn-allreduce -q -n 3 --op=sum --algorithm=$algorithm o.%r.npy -o out.npy
     [ "$stderr" = "nn-allreduce: --op=sum: value [1,2] does not fit into i8; use --op=mean or files of a wider type" ]
     nn-allreduce -q -n 3 --algorithm=$algorithm o.%r.npy -o out.npy
@@ -355,7 +355,7 @@ P
 
 @test "allreduce --stream: NaN is told with its frame, once, and counted; what does not fit is told with its frame" {
   run -0 --separate-stderr nn-allreduce -n 2 --stream nan.%r -o out.%r
-  [ "$stderr" = "nn-allreduce: warning: frame 2: 1 of 2 values of the result are NaN"$'\n'"nn-allreduce: warning: 3 of 5 frames of the result have NaN" ]
+  [ "$stderr" = "nn-allreduce: warning: frame 2: 1 of 2 values of the result is NaN"$'\n'"nn-allreduce: warning: 3 of 5 frames of the result have NaN" ]
   cmp out.0 out.1
   run -1 --separate-stderr nn-allreduce -n 2 --stream --op=sum full.%r -o out.%r
   [ "$stderr" = "nn-allreduce: frame 3: --op=sum: value [1] does not fit into i8; use --op=mean or files of a wider type" ]

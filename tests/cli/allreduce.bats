@@ -211,7 +211,7 @@ for t in ("f2", "f8"): np.save(f"nan{t}.npy", a.astype(t)); np.save(f"one{t}.npy
       for files in "nan$t.npy one$t.npy" "one$t.npy nan$t.npy"; do
         # shellcheck disable=SC2086 # two words
         run -0 --separate-stderr nn-allreduce --op=$op $files -o "won.$((n++)).npy"
-        [ "$stderr" = "nn-allreduce: warning: 1 of 6 values of the result are NaN" ]
+        [ "$stderr" = "nn-allreduce: warning: 1 of 6 values of the result is NaN" ]
       done
     done
   done

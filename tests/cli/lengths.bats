@@ -91,7 +91,7 @@ refused() {
 @test "lengths: what does not fit is refused by row and length" {
   m='input ?x2, lstm 4, last, dense ?'
   refused "$m" short.npz 'row 40 has no steps'
-  refused "$m" long.npz 'row 40 has a length of 10, but there are 9 steps'
+  refused "$m" long.npz 'row 40 has a length of 10, but rows have 9 steps'
   refused "$m" few.npz 'has 40 rows, there are lengths of 39'
   refused "$m" sum.npz 'has 200 steps, the lengths add up to 201'
   refused "$m" none.npz 'has no tensor lengths'
@@ -105,7 +105,7 @@ refused() {
   printf '{"x":[[1,2]],"y":"a"}\n{"x":[[1,2]],"y":3}\n' >mixed.jsonl
   refused "$m" mixed.jsonl 'mixed.jsonl:2: JSON, byte 18: y: found a number, expected a string'
   printf '{"x":[[1,2],[2,3]],"y":["a","b"]}\n{"x":[[1,2]],"y":["a","b","c"]}\n' >steps2.jsonl
-  refused "$m" steps2.jsonl 'steps2.jsonl:2: y: has 3 values, the row 1 steps'
+  refused "$m" steps2.jsonl 'steps2.jsonl:2: y: has 3 values, the row 1 step'
   echo '{"y":1}' >nothing.jsonl
   refused "$m" nothing.jsonl 'has no member "x"'
   printf '{"x":[1,2],"y":1}\n{"x":[0,1,0.5],"y":1}\n' >half.jsonl

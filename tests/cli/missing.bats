@@ -137,7 +137,7 @@ PYTHON
   grep -q '"labels":\[0,1\]' <<<"$(metadata m nn.target)"
   nn-train -q -m m --target=y --epochs=1 --missing=drop -o n c.csv
   run -0 --separate-stderr nn-train -m m --target=y --epochs=1 --missing=drop -o n c.csv
-  [[ $stderr == *"1 of 5 rows miss a value"* ]]
+  [[ $stderr == *"1 of 5 rows misses a value and is left out"* ]]
 }
 
 @test "missing: in a column of text an empty field is the value \"\", before the first word too" {

@@ -215,12 +215,29 @@ END
   ! awk '!/^("([^"]|\\")*"|[^" ]+) [^ ]+$/' <<<"$output" | grep .
 }
 
+@test "predict: messages say one row, one column and one character" {
+  printf 'y\n1.5\n2.5\n' | paste -d, - <(printf 'a\n1\n2\n') >one.csv
+  nn-train -q -m 'dense ?' --target=y --epochs=1 -o one.safetensors one.csv
+  printf 'a\n1\nx\n' >bad.csv
+  run -0 --separate-stderr nn-predict --on-error=mark one.safetensors bad.csv
+  [ "$stderr" = 'nn-predict: warning: 1 row could not be read and was marked' ]
+  printf 'a\n1\n2,3\n' >wide.csv
+  run -1 --separate-stderr nn-predict one.safetensors wide.csv
+  [ "$stderr" = 'nn-predict: wide.csv:3: expected 1 column, got 2' ]
+  printf 'abababababababab' >t.txt
+  nn-train -q -m 'embedding 2, dense ?' --window=4 --epochs=1 -o text.safetensors t.txt
+  printf 'abza' >z.txt
+  run -0 --separate-stderr nn-predict --to=jsonl text.safetensors z.txt
+  [ "$stderr" = 'nn-predict: warning: z.txt: 1 character was not in the training data; it counts as all zeros: "z"' ]
+  nn-predict --info one.safetensors | grep -q 'tensors: 2, 2 values, 8 bytes'
+}
+
 @test "predict: --log writes a start, warnings and an end, a line each" {
   printf 'a,b,price\n1,2,3\n2,1,4\nx,1,5\n' >bad.csv
   nn-predict -q --on-error=skip --log=predict.log colour.safetensors bad.csv >out
   [ "$(wc -l <predict.log)" -eq 3 ]
   [[ $(sed -n 1p predict.log) == '{"event":"start","version":"'*'"options":{'*'"on-error":"skip"'*'"data":"bad.csv"'* ]]
-  [ "$(sed -n 2p predict.log)" = '{"event":"warning","text":"1 rows could not be read and were left out"}' ]
+  [ "$(sed -n 2p predict.log)" = '{"event":"warning","text":"1 row could not be read and was left out"}' ]
   [[ $(sed -n 3p predict.log) == '{"event":"end","reason":"done","rows":2,"bad_rows":1,"seconds":'* ]]
   nn-predict --score --log=predict.log colour.safetensors house.csv >score
   [[ $(sed -n 2p predict.log) == '{"event":"score","output":null,"metrics":{"samples":5,"loss":'* ]]

@@ -43,7 +43,7 @@ static void arrays(void)
 	text_is(show(h), "{\"shape\":[2]} {\"columns\":[null],\"labels\":[3,7]} 1 2 : 1; 3 4 : 0;",
 		"npy: [n,1] integers are classes");
 	put_array("y.npy", "<i8", "1, 2", y, 16);
-	text_is(show(h), "1: y.npy: found 1 rows, expected 2 as in x.npy",
+	text_is(show(h), "1: y.npy: found 1 row, expected 2 as in x.npy",
 		"npy: as many targets as samples");
 	put_array("y.npy", "<f4", "2, 2", x, 16);
 	text_is(show(h),

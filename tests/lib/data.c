@@ -432,7 +432,7 @@ static void schemas(void)
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":null,\"mean\":[1],\"sd\":[-1]}",
 		     "nn.target: sd[0]: expected a number above 0");
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":null,\"mean\":[1,2],\"sd\":[1]}",
-		     "nn.target: mean: expected an array of 1 numbers");
+		     "nn.target: mean: expected an array of 1 number");
 }
 
 int main(void)

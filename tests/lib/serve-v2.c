@@ -111,7 +111,7 @@ static void test_v2_binary(void)
 	expect_error(400, "is not finite", "v2: bad values come first");
 	memcpy(body + n, values, 12);
 	send_bytes("POST", V2 "m/infer", body, (size_t)n + 13);
-	expect_error(400, "belong to no input", "v2: bytes that are nobody's are 400");
+	expect_error(400, "belongs to no input", "v2: bytes that are nobody's are 400");
 	n = sprintf(body, json, "BF16", 6);
 	memcpy(body + n, "\x80\x3f\x00\x40\x40\x40", 6);
 	sprintf(header, "Inference-Header-Content-Length: %d\n", n);

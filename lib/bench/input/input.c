@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "bench/input/file.h"
 #include "bench/input/stages.h"
 #include "data/ahead/verdict.h"
@@ -280,8 +281,8 @@ static void tell(const struct input *in)
 		nn_ahead_sentence(in->loader.ahead, &text);
 	else
 		nn_text_addf(&text, "input-bound: %s, %d of %d worker%s busy %.0f %%",
-			     slowest->name, slowest->workers, slowest->most,
-			     slowest->most == 1 ? "" : "s", 100 * slowest->busy);
+			     slowest->name, slowest->workers, slowest->most, nn_s(slowest->most),
+			     100 * slowest->busy);
 	if (!text.failed)
 		nn_bench_note(in->b, "%s; predicted %.4g samples/s, achieved %.4g", text.data,
 			      in->stages.predicted, in->stages.achieved);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "bench/load/report.h"
 
 const struct nn_report_column nn_load_columns[] = {
@@ -62,14 +63,16 @@ static void note_errors(const struct nn_bench *b, const struct nn_load_row *row)
 
 	if (r->unsent > 0)
 		nn_bench_note(b,
-			      "%llu requests were not sent: on %llu connections the server did not "
+			      "%llu request%s not sent: on %llu connection%s the server did not "
 			      "keep up, nor in the %g s of --timeout after the last was due",
-			      (unsigned long long)r->unsent, (unsigned long long)row->connections,
+			      (unsigned long long)r->unsent, r->unsent == 1 ? " was" : "s were",
+			      (unsigned long long)row->connections, nn_s(row->connections),
 			      row->timeout);
 	if (r->errors > r->unsent)
-		nn_bench_note(b, "%llu of %llu requests failed, the first: %s",
+		nn_bench_note(b, "%llu of %llu request%s failed, the first: %s",
 			      (unsigned long long)r->errors,
-			      (unsigned long long)(r->ok + r->errors), r->why);
+			      (unsigned long long)(r->ok + r->errors), nn_s(r->ok + r->errors),
+			      r->why);
 }
 
 /* Where the time of a request goes, in one sentence. */
@@ -97,8 +100,8 @@ static void note_parts(const struct nn_bench *b, const struct nn_load_result *r)
 static void note_few(const struct nn_bench *b, const struct nn_load_result *r)
 {
 	if (r->ok > 0 && isnan(nn_load_latency_at(&r->latency, 0.99)))
-		nn_bench_note(b, "%llu answers are too few for p99_s, which takes 500: more --time",
-			      (unsigned long long)r->ok);
+		nn_bench_note(b, "%llu answer%s too few for p99_s, which takes 500: more --time",
+			      (unsigned long long)r->ok, r->ok == 1 ? " is" : "s are");
 }
 
 void nn_load_report_notes(const struct nn_bench *b, const struct nn_load_row *row)

@@ -101,8 +101,8 @@ int nn_report_wrong(const struct nn_report *r, struct nn_error *err)
 {
 	return r->wrong == 0
 		       ? 0
-		       : nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong: see column check",
-				 r->wrong, r->rows);
+		       : nn_fail(err, NN_EFAIL, "%zu of %zu result%s %s wrong: see column check",
+				 r->wrong, r->rows, nn_s(r->rows), r->wrong == 1 ? "is" : "are");
 }
 
 /* Whose products the row's device has; else the machine's, which rows may be compared with. */

@@ -1,6 +1,7 @@
 /* Figures of stages as lines of text. */
 #include <math.h>
 
+#include "base/text.h"
 #include "data/ahead/verdict.h"
 
 #define BOUND 0.05 /* of the time */
@@ -27,8 +28,9 @@ void nn_ahead_sentence(struct nn_ahead *a, struct nn_text *text)
 	struct nn_ahead_verdict v = nn_ahead_judge(a);
 
 	if (v.input_bound)
-		nn_text_addf(text, "input-bound: %s, %d of %d workers busy %.0f %%", v.slowest.name,
-			     v.slowest.workers, v.slowest.most, 100 * v.slowest.busy);
+		nn_text_addf(text, "input-bound: %s, %d of %d worker%s busy %.0f %%",
+			     v.slowest.name, v.slowest.workers, v.slowest.most,
+			     nn_s(v.slowest.most), 100 * v.slowest.busy);
 	else
 		nn_text_addf(text, "compute-bound: steps waited %.1f %% of the time for samples",
 			     100 * v.wait_share);
@@ -48,7 +50,7 @@ void nn_ahead_line(struct nn_ahead *a, size_t i, struct nn_text *text)
 		struct nn_stage_figures s = nn_stages_figures(nn_ahead_stages(a), i);
 
 		nn_text_addf(text, "%s: %d of %d worker%s busy %.0f %%, queue %.0f samples", s.name,
-			     s.workers, s.most, s.most == 1 ? "" : "s", 100 * s.busy, s.queue);
+			     s.workers, s.most, nn_s(s.most), 100 * s.busy, s.queue);
 		add_rate(text, ", can do ", s.rows_per_s);
 		return;
 	}

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/picture/decode.h"
 #include "data/rows/rows.h"
 
@@ -85,9 +86,10 @@ static int decode(struct nn_rows *r, struct nn_error *err)
 	if (p->rows.size != r->coding->inputs[0].size) {
 		p->rows.known = false;
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: is %zux%zux%zu (%zu values), the model wants %zu",
+			       "%s: is %zux%zux%zu (%zu value%s), the model wants %zu",
 			       p->sample.place, p->rows.shape.channels, p->rows.shape.height,
-			       p->rows.shape.width, p->rows.size, r->coding->inputs[0].size);
+			       p->rows.shape.width, p->rows.size, nn_s(p->rows.size),
+			       r->coding->inputs[0].size);
 	}
 	if (!p->planes && !(p->planes = nn_alloc(p->rows.size, 1, err)))
 		return -1;

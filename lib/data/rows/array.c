@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/rows/rows.h"
 #include "file/convert.h"
 #include "file/idx.h"
@@ -21,7 +22,7 @@ static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, st
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: samples are %s (%zu value%s), the model wants %s (%zu)",
 			       nn_input_name(r->input), nn_shape_text(found, &sample),
-			       nn_row_size(shape), nn_row_size(shape) == 1 ? "" : "s",
+			       nn_row_size(shape), nn_s(nn_row_size(shape)),
 			       nn_shape_text(wanted, &input->shape), r->coding->inputs[0].size);
 	for (size_t c = 0; input->columns && c < input->n_columns; c++)
 		if (input->columns[c].category || input->columns[c].hashed)

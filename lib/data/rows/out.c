@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/rows/rows.h"
 
 void nn_rows_set_output(struct nn_rows *r, size_t target, const struct nn_shape *output)
@@ -52,10 +53,11 @@ int nn_rows_put_scored(struct nn_rows *r, struct nn_rows_out *out, struct nn_err
 	uint64_t row = r->scored_at++;
 
 	if (row >= nn_dataset_rows(r->scored))
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more",
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu row%s, but %s has more",
 			       r->scored->files.n ? r->scored->files.file[0].path
 						  : nn_input_name(r->input),
-			       nn_dataset_rows(r->scored), nn_input_name(r->input));
+			       nn_dataset_rows(r->scored), nn_s(nn_dataset_rows(r->scored)),
+			       nn_input_name(r->input));
 	for (size_t t = 0; out && out->targets && t < r->schema->n_targets; t++) {
 		size_t size = nn_dataset_target_size(r->scored, t);
 		size_t bytes = nn_dataset_target_classes(r->scored, t) ? sizeof(int32_t)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/rows/rows.h"
 
 static int copy_options(struct nn_rows *r, const struct nn_rows_options *options,
@@ -197,9 +198,10 @@ static int check_scored(struct nn_rows *r, struct nn_error *err)
 {
 	if (!r->scored || r->scored_at >= nn_dataset_rows(r->scored))
 		return 0;
-	return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has only %zu",
+	return nn_fail(err, NN_EFORMAT, "%s: found %zu row%s, but %s has only %zu",
 		       r->scored->files.n ? r->scored->files.file[0].path : nn_input_name(r->input),
-		       nn_dataset_rows(r->scored), nn_input_name(r->input), r->scored_at);
+		       nn_dataset_rows(r->scored), nn_s(nn_dataset_rows(r->scored)),
+		       nn_input_name(r->input), r->scored_at);
 }
 
 int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets,
@@ -273,8 +275,9 @@ static const char *labels_notice(struct nn_rows *r)
 	if (r->format == &nn_format_characters) {
 		snprintf(r->notice, sizeof r->notice,
 			 "%.100s: %" PRIu64
-			 " characters were not in the training data; they count as all zeros: %s",
-			 nn_input_name(r->input), unseen->n, unseen->first);
+			 " character%s not in the training data; %s as all zeros: %s",
+			 nn_input_name(r->input), unseen->n, unseen->n == 1 ? " was" : "s were",
+			 unseen->n == 1 ? "it counts" : "they count", unseen->first);
 		return r->notice;
 	}
 	snprintf(r->notice, sizeof r->notice,
@@ -300,7 +303,7 @@ const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 		snprintf(r->notice, sizeof r->notice,
 			 "%.100s: %" PRIu64
 			 " value%s of %s %s not in the training data; %s as all zeros",
-			 nn_input_name(r->input), column->unseen, column->unseen == 1 ? "" : "s",
+			 nn_input_name(r->input), column->unseen, nn_s(column->unseen),
 			 nn_table_column_name(&r->table, c, name),
 			 column->unseen == 1 ? "was" : "were",
 			 column->unseen == 1 ? "it counts" : "they count");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/schema/json.h"
 #include "data/table/words.h"
 
@@ -116,7 +117,8 @@ int nn_schema_scale(const struct nn_json *value, const char *key, bool positive,
 		    double **numbers, struct nn_error *err)
 {
 	if (nn_json_type(value) != NN_JSON_ARRAY || nn_json_size(value) != n)
-		return nn_fail(err, NN_EFORMAT, "%s: expected an array of %zu numbers", key, n);
+		return nn_fail(err, NN_EFORMAT, "%s: expected an array of %zu number%s", key, n,
+			       nn_s(n));
 	*numbers = nn_alloc(n, sizeof **numbers, err);
 	if (!*numbers)
 		return -1;

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "data/schema/json.h"
 #include "data/schema/schema.h"
 #include "data/table/words.h"
@@ -130,10 +131,10 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 	}
 	if (input->rows && listed > input->rows)
 		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu value%s",
-			       input->rows, listed, listed == 1 ? "" : "s");
+			       input->rows, listed, nn_s(listed));
 	if (width != nn_schema_values(input))
 		return nn_fail(err, NN_EFORMAT, "columns give %zu value%s, the shape has %zu",
-			       width, width == 1 ? "" : "s", nn_schema_values(input));
+			       width, nn_s(width), nn_schema_values(input));
 	return check_names(input, err);
 }
 
@@ -150,7 +151,7 @@ static int parse_characters(const struct nn_json *value, struct nn_input_schema 
 	if (n > input->rows || input->columns)
 		return nn_fail(err, NN_EFORMAT,
 			       input->columns ? "characters: an input has these or columns"
-					      : "rows are %zu, there are %zu characters",
+					      : "expected at most %zu characters (rows), found %zu",
 			       input->rows, n);
 	for (; c->n < n; least = byte + 1) {
 		if (!nn_schema_whole(nn_json_at(value, c->n), least, 255, &byte))

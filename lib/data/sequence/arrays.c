@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/whole.h"
 #include "data/sequence/sequence.h"
 
@@ -62,8 +63,8 @@ static int check_lengths(struct nn_dataset *ds, const char *place, const struct 
 	if (shape->rank == rank) {
 		if (shape->dim[0] != steps)
 			return nn_fail(err, NN_EFORMAT,
-				       "%s: has %zu steps, the lengths add up to %zu", place,
-				       shape->dim[0], steps);
+				       "%s: has %zu step%s, the lengths add up to %zu", place,
+				       shape->dim[0], nn_s(shape->dim[0]), steps);
 		return 0;
 	}
 	if (shape->rank != rank + 1)
@@ -74,13 +75,14 @@ static int check_lengths(struct nn_dataset *ds, const char *place, const struct 
 			place, nn_shape_text(text, shape), rank + 1, rank);
 	s->padded = shape->dim[1];
 	if (shape->dim[0] != ds->rows)
-		return nn_fail(err, NN_EFORMAT, "%s: has %zu rows, there are lengths of %zu", place,
-			       shape->dim[0], ds->rows);
+		return nn_fail(err, NN_EFORMAT, "%s: has %zu row%s, there are lengths of %zu",
+			       place, shape->dim[0], nn_s(shape->dim[0]), ds->rows);
 	for (size_t r = 0; r < ds->rows; r++)
 		if (nn_sequence_length(s, r) > s->padded)
 			return nn_fail(err, NN_EFORMAT,
-				       "%s: row %zu has a length of %zu, but there are %zu steps",
-				       place, r + 1, nn_sequence_length(s, r), s->padded);
+				       "%s: row %zu has a length of %zu, but rows have %zu step%s",
+				       place, r + 1, nn_sequence_length(s, r), s->padded,
+				       nn_s(s->padded));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/sequence/line.h"
 
 #define MOST_KEYS 1024
@@ -337,8 +338,8 @@ static int check_target(struct nn_line_reader *l, struct nn_line_target *t, stru
 	t->by_step &= t->list && t->elements == l->length;
 	if (t->by_step || t->width != SIZE_MAX)
 		return 0;
-	return nn_fail(err, NN_EFORMAT, "%.60s: has %zu values, the row %zu steps", t->name,
-		       t->elements, l->length);
+	return nn_fail(err, NN_EFORMAT, "%.60s: has %zu value%s, the row %zu step%s", t->name,
+		       t->elements, nn_s(t->elements), l->length, nn_s(l->length));
 }
 
 int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_t at,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/real.h"
+#include "base/text.h"
 #include "data/sequence/sequence.h"
 
 void nn_sequences_free(struct nn_sequences *s)
@@ -181,9 +182,9 @@ int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, st
 	if (most ? length > most : length > UINT32_MAX)
 		return nn_fail(
 			err, NN_EFORMAT,
-			"%s: row %zu has %zu steps, the model takes at most %zu (max= of its "
+			"%s: row %zu has %zu step%s, the model takes at most %zu (max= of its "
 			"input line)",
-			place, row + 1, length, most ? most : (size_t)UINT32_MAX);
+			place, row + 1, length, nn_s(length), most ? most : (size_t)UINT32_MAX);
 	if (nn_block_reserve(&s->ends, (row + 1) * sizeof(size_t), err) < 0)
 		return nn_fail_at(err, "%s", place);
 	((size_t *)(void *)s->ends.data)[row] = nn_sequence_begin(s, row) + length;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/table/column-plan.h"
 
 static int by_size(const void *a, const void *b)
@@ -64,8 +65,8 @@ void nn_plan_order_fini(struct nn_plan_order *o)
 int nn_plan_wrong_width(const struct nn_plan_order *o, const struct nn_table *t, size_t wanted,
 			struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu columns, got %zu",
-		       nn_input_name(t->csv.input), wanted, o->n_others);
+	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu column%s, got %zu",
+		       nn_input_name(t->csv.input), wanted, nn_s(wanted), o->n_others);
 }
 
 int nn_plan_order_column(struct nn_plan_order *o, const struct nn_table *t, size_t position,

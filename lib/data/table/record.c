@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/number-line.h"
+#include "base/text.h"
 #include "data/table/lines.h"
 #include "data/table/svm.h"
 
@@ -20,8 +21,8 @@ static int ragged(struct nn_table *t, const struct nn_record *r, struct nn_error
 		if (nn_csv_field(&t->csv, r, n, &at, &field, err) < 0)
 			return -1;
 	}
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu",
-		       nn_input_name(t->csv.input), r->line, t->width, n);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu column%s, got %zu",
+		       nn_input_name(t->csv.input), r->line, t->width, nn_s(t->width), n);
 }
 
 /*

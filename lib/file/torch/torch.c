@@ -211,8 +211,8 @@ static int take_storage(const struct reader *r, const struct nn_pickle_value *ar
 		size = 1; /* counts bytes */
 	if (count > (*member)->size / size)
 		return nn_fail(r->err, NN_EFORMAT,
-			       "%s: tensor '%s': its storage promises %zu values, found %zu",
-			       r->file, r->name, count, (*member)->size / size);
+			       "%s: tensor '%s': its storage promises %zu value%s, found %zu",
+			       r->file, r->name, count, nn_s(count), (*member)->size / size);
 	return 0;
 }
 

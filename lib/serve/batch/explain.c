@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "serve/batch/inside.h"
 
 double nn_lane_cost(const struct nn_lane *lane, size_t rows)
@@ -85,7 +86,7 @@ static void add_bounds(struct nn_text *text, const struct nn_lane *lane, double 
 	    (double)b->clients * fmax(1, lane->gaps.rows) <= (double)lane->max_batch)
 		nn_text_addf(text, "; %zu client%s connected, so at most %zu request%s can wait",
 			     b->clients, b->clients == 1 ? " is" : "s are", b->clients,
-			     b->clients == 1 ? "" : "s");
+			     nn_s(b->clients));
 	if (b->setup.max_delay > 0)
 		nn_text_addf(text, "; each batch may wait %s as --max-delay says",
 			     nn_duration(delay, b->setup.max_delay));
@@ -106,8 +107,9 @@ void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 	if (c->requests == 0) {
 		nn_text_add(text, "no requests yet");
 	} else if (c->batches == 0) {
-		nn_text_addf(text, "no batches yet: of %llu requests %llu expired",
-			     (unsigned long long)c->requests, (unsigned long long)c->expired);
+		nn_text_addf(text, "no batches yet: of %llu request%s %llu expired",
+			     (unsigned long long)c->requests, nn_s(c->requests),
+			     (unsigned long long)c->expired);
 	} else {
 		nn_text_addf(text, "mean batch %.2f of %zu",
 			     (double)c->batch_rows / (double)c->batches, lane->max_batch);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "predict/encode.h"
 #include "serve/protocol/feed.h"
 
@@ -52,8 +53,8 @@ static int check_steps(struct nn_query *q, const struct nn_port *port, size_t ro
 		       ? 0
 		       : nn_query_fail(
 				 q, 400,
-				 "input \"%s\": row %zu has %zu steps, the model takes 1 to %zu",
-				 port->name, row + 1, steps, port->steps);
+				 "input \"%s\": row %zu has %zu step%s, the model takes 1 to %zu",
+				 port->name, row + 1, steps, nn_s(steps), port->steps);
 }
 
 int nn_feed_shape(struct nn_query *q, size_t input, const size_t *dims, unsigned rank)
@@ -123,9 +124,8 @@ static int encode(struct nn_query *q, bool by_row)
 	}
 	snprintf(what, sizeof what,
 		 "%llu value%s of column \"%.60s\" %s not in the training data; %s as all zeros",
-		 (unsigned long long)unseen.n, unseen.n == 1 ? "" : "s",
-		 served->inputs[unseen.field].name, unseen.n == 1 ? "was" : "were",
-		 unseen.n == 1 ? "it counts" : "they count");
+		 (unsigned long long)unseen.n, nn_s(unseen.n), served->inputs[unseen.field].name,
+		 unseen.n == 1 ? "was" : "were", unseen.n == 1 ? "it counts" : "they count");
 	nn_query_unseen(q, unseen.n, what);
 	q->job.in = q->in.data;
 	return 0;
@@ -341,8 +341,7 @@ int nn_feed_finish(struct nn_query *q)
 		else if (fed[i].rows != fed[0].rows)
 			return nn_query_fail(q, 400,
 					     "the input \"%s\" has %zu row%s, \"%s\" has %zu",
-					     served->inputs[i].name, fed[i].rows,
-					     fed[i].rows == 1 ? "" : "s",
+					     served->inputs[i].name, fed[i].rows, nn_s(fed[i].rows),
 					     served->inputs[0].name, fed[0].rows);
 	q->job.rows = served->n_inputs ? fed[0].rows : 0;
 	if (served->table)

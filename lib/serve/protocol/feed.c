@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "file/convert.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/feed.h"
@@ -287,8 +288,8 @@ static int take_strings(struct nn_query *q, const char *bytes, size_t size, size
 		at += length;
 	}
 	if (at != size)
-		return nn_query_fail(q, 400, "binary data have %zu bytes behind %zu strings",
-				     size - at, n);
+		return nn_query_fail(q, 400, "binary data have %zu byte%s behind %zu string%s",
+				     size - at, nn_s(size - at), n, nn_s(n));
 	return 0;
 }
 
@@ -329,8 +330,8 @@ static int take_binary(struct nn_query *q, enum nn_datatype type, const char *by
 		return take_strings(q, bytes, size, n);
 	if (!nn_mul(n, each, &wanted) || wanted != size)
 		return nn_query_fail(q, 400,
-				     "found %zu bytes of binary data, expected %zu values of %zu",
-				     size, n, each);
+				     "found %zu byte%s of binary data, expected %zu value%s of %zu",
+				     size, nn_s(size), n, nn_s(n), each);
 	if ((plain ? reserve_values(q, n) : reserve_cells(q, n)) < 0)
 		return -1;
 	if (plain && type == NN_DT_FP32)
@@ -353,9 +354,10 @@ int nn_feed_binary(struct nn_query *q, size_t input, enum nn_datatype type, cons
 	fed->at = plain ? q->n_values : q->n_cells;
 	if (type == NN_DT_BYTES && (n > size || reserve_cells(q, n) < 0))
 		return n > size ? nn_query_fail(q, 400,
-						"input \"%s\": found %zu bytes of binary data, "
-						"expected %zu strings",
-						q->served->inputs[input].name, size, n)
+						"input \"%s\": found %zu byte%s of binary data, "
+						"expected %zu string%s",
+						q->served->inputs[input].name, size, nn_s(size), n,
+						nn_s(n))
 				: -1;
 	if (take_binary(q, type, bytes, size, n, plain) < 0) {
 		nn_fail_at(&q->error, "input \"%s\"", q->served->inputs[input].name);

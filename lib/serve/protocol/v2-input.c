@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "serve/protocol/feed.h"
 #include "serve/protocol/v2-members.h"
 
@@ -109,8 +110,8 @@ static int check_data(struct nn_query *q, const struct tensor *t)
 		return 0;
 	return nn_query_fail(
 		q, 400, "input \"%s\": the data (%zu value%s) do not have its shape (%zu value%s)",
-		q->served->inputs[t->input].name, nesting->count, nesting->count == 1 ? "" : "s",
-		t->count, t->count == 1 ? "" : "s");
+		q->served->inputs[t->input].name, nesting->count, nn_s(nesting->count), t->count,
+		nn_s(t->count));
 }
 
 static int finish_tensor(struct nn_query *q, struct tensor *t)
@@ -132,8 +133,8 @@ static int finish_tensor(struct nn_query *q, struct tensor *t)
 		if (t->bytes > t->infer->left)
 			return nn_query_fail(
 				q, 400,
-				"input \"%s\": expected %zu bytes behind the JSON, found %zu", name,
-				t->bytes, t->infer->left);
+				"input \"%s\": expected %zu byte%s behind the JSON, found %zu",
+				name, t->bytes, nn_s(t->bytes), t->infer->left);
 		t->infer->raw += t->bytes;
 		t->infer->left -= t->bytes;
 		return nn_feed_binary(q, t->input, t->type, t->infer->raw - t->bytes, t->bytes,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "serve/protocol/feed.h"
 #include "serve/protocol/v2-members.h"
 #include "serve/protocol/v2.h"
@@ -164,8 +165,8 @@ static int parse(struct nn_query *q, size_t json)
 	if (NN_V2_TAKE_OBJECT(q, members, &infer) < 0 || nn_pull_next(&q->pull) != NN_PULL_END)
 		return -1;
 	if (infer.left > 0)
-		return nn_query_fail(q, 400, "%zu bytes of the body belong to no input",
-				     infer.left);
+		return nn_query_fail(q, 400, "%zu byte%s of the body belong%s to no input",
+				     infer.left, nn_s(infer.left), infer.left == 1 ? "s" : "");
 	if (q->n_wanted == 0 && want_all(q) < 0)
 		return -1;
 	settle_outputs(q, infer.binary);
@@ -198,8 +199,9 @@ static int parse_raw(struct nn_query *q)
 	if (port->text || x->bytes % row)
 		return nn_query_fail(
 			q, 400,
-			"input \"%s\": found %zu bytes, expected %s of FP32, %zu bytes each",
-			port->name, x->bytes, port->steps ? "steps" : "rows", row);
+			"input \"%s\": found %zu byte%s, expected %s of FP32, %zu byte%s each",
+			port->name, x->bytes, nn_s(x->bytes), port->steps ? "steps" : "rows", row,
+			nn_s(row));
 	nn_query_fed(q, 0)->rows = port->steps ? 1 : x->bytes / row;
 	if (port->steps && take_raw_row(q, x->bytes / row) < 0)
 		return -1;
@@ -222,8 +224,8 @@ static int parse_body(struct nn_query *q)
 	if (json > q->exchange->bytes)
 		return nn_query_fail(
 			q, 400,
-			"Inference-Header-Content-Length: found %llu, the body has %zu bytes",
-			(unsigned long long)json, q->exchange->bytes);
+			"Inference-Header-Content-Length: found %llu, the body has %zu byte%s",
+			(unsigned long long)json, q->exchange->bytes, nn_s(q->exchange->bytes));
 	return header && json == 0 ? parse_raw(q) : parse(q, json);
 }
 

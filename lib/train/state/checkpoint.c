@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "train/state/checkpoint.h"
 #include "parallel/ranks.h"
@@ -267,9 +268,9 @@ static void tell_length(struct nn_keeping *k, const struct nn_state *state)
 	if (was != is && step < is)
 		nn_tell_warning(k->telling,
 				"--schedule=%s was planned for %" PRIu64
-				" steps, now it is for %" PRIu64 ": from step %" PRIu64
+				" step%s, now it is for %" PRIu64 ": from step %" PRIu64
 				" on the rate is that of the new length",
-				k->options->recipe.schedule, was, is, step + 1);
+				k->options->recipe.schedule, was, nn_s(was), is, step + 1);
 }
 
 /* What rank 0 does for all. */

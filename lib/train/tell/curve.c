@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "chart/chart.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -207,12 +208,13 @@ static void describe(const struct nn_train *t, struct nn_text *title, struct nn_
 	nn_text_add(title, " on ");
 	add_title(title, base_name(t->setup.data_path), 30);
 	nn_format_f64(lr, o->recipe.lr);
-	nn_text_addf(note,
-		     "%llu samples, batch %llu, %s, lr %s, seed %llu; %d thread%s; after step %llu",
-		     (unsigned long long)t->task.n_rows, (unsigned long long)o->recipe.batch,
-		     nn_optimizers[o->recipe.optimizer].name, lr, (unsigned long long)t->std->seed,
-		     nn_pool_threads(t->task.pool), nn_pool_threads(t->task.pool) == 1 ? "" : "s",
-		     (unsigned long long)t->counters.step);
+	nn_text_addf(
+		note,
+		"%llu sample%s, batch %llu, %s, lr %s, seed %llu; %d thread%s; after step %llu",
+		(unsigned long long)t->task.n_rows, nn_s(t->task.n_rows),
+		(unsigned long long)o->recipe.batch, nn_optimizers[o->recipe.optimizer].name, lr,
+		(unsigned long long)t->std->seed, nn_pool_threads(t->task.pool),
+		nn_s(nn_pool_threads(t->task.pool)), (unsigned long long)t->counters.step);
 	if (t->worker.started_step > 0)
 		nn_text_addf(note, ", resumed at %llu", (unsigned long long)t->worker.started_step);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "train/figures.h"
 #include "train/spool.h"
 #include "train/tell/ending.h"
@@ -78,18 +79,19 @@ static void add_why(const struct nn_train *t, const char *reason, struct nn_text
 		nn_text_addf(line,
 			     "stopped after epoch %" PRIu64 ": no better %s in %" PRIu64
 			     " evaluation%s",
-			     epoch, t->metric, patience, patience == 1 ? "" : "s");
+			     epoch, t->metric, patience, nn_s(patience));
 	else if (strcmp(reason, "time-limit") == 0)
 		nn_text_addf(line, "time is up after %g s, in epoch %" PRIu64 " (step %" PRIu64 ")",
 			     t->options->recipe.time_limit, epoch, step);
 	else if (strcmp(reason, "steps") == 0)
-		nn_text_addf(line, "%" PRIu64 " step%s done, in epoch %" PRIu64, step,
-			     step == 1 ? "" : "s", epoch);
+		nn_text_addf(line, "%" PRIu64 " step%s done, in epoch %" PRIu64, step, nn_s(step),
+			     epoch);
 	else if (strcmp(reason, "stream") == 0)
-		nn_text_addf(line, "the stream has ended; %" PRIu64 " step%s done, in epoch %" PRIu64,
-			     step, step == 1 ? "" : "s", epoch);
+		nn_text_addf(line,
+			     "the stream has ended; %" PRIu64 " step%s done, in epoch %" PRIu64,
+			     step, nn_s(step), epoch);
 	else
-		nn_text_addf(line, "%" PRIu64 " epoch%s done", epoch, epoch == 1 ? "" : "s");
+		nn_text_addf(line, "%" PRIu64 " epoch%s done", epoch, nn_s(epoch));
 }
 
 /* "; epoch 14 is kept (accuracy 0.9812)" */
@@ -123,9 +125,9 @@ void nn_ending_line(const struct nn_train *t, const char *reason)
 	add_why(t, reason, &line);
 	add_kept(t, &line);
 	if (t->counters.loss_scale.skipped)
-		nn_text_addf(&line, "; %" PRIu64 " step%s skipped, the gradient was not finite in f16",
-			     t->counters.loss_scale.skipped,
-			     t->counters.loss_scale.skipped == 1 ? "" : "s");
+		nn_text_addf(&line,
+			     "; %" PRIu64 " step%s skipped, the gradient was not finite in f16",
+			     t->counters.loss_scale.skipped, nn_s(t->counters.loss_scale.skipped));
 	if (t->found.threshold.by)
 		nn_text_addf(&line, "; threshold %.4g (%s %.4g)", t->found.threshold.value,
 			     nn_threshold_words[t->found.threshold.by], t->found.threshold.figure);

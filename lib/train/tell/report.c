@@ -1,4 +1,5 @@
 /* Where a training ran and where its time went, as notes and as keys of the log. */
+#include "base/text.h"
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
@@ -72,9 +73,9 @@ void nn_report_start(const struct nn_train *t)
 		nn_tell_note(&t->told, "%s", nn_report_placement(t, text));
 	if (t->std->verbose < 1)
 		return;
-	nn_tell_note(&t->told, "%s; %zu of %llu samples of a step at once",
+	nn_tell_note(&t->told, "%s; %zu of %llu sample%s of a step at once",
 		     nn_report_placement(t, text), t->plan.fit.micro,
-		     (unsigned long long)t->options->recipe.batch);
+		     (unsigned long long)t->options->recipe.batch, nn_s(t->options->recipe.batch));
 	note_pairs(t);
 	nn_tell_note(&t->told,
 		     "start: data %s, plan and memory %s, steps that were tried %s",
@@ -105,9 +106,9 @@ static void note_noise(const struct nn_train *t)
 			     steps, steps == 1 ? " was" : "s were", NN_NOISE_STEPS);
 	else if (isinf(scale))
 		nn_tell_note(&t->told,
-			     "noise scale of the gradient: more than %llu steps of %llu samples "
+			     "noise scale of the gradient: more than %llu steps of %llu sample%s "
 			     "can tell; a larger batch pays",
-			     steps, batch);
+			     steps, batch, nn_s(batch));
 	else if (!isnan(scale))
 		nn_tell_note(&t->told,
 			     "noise scale of the gradient: about %s samples (%llu steps were "
@@ -176,7 +177,7 @@ void nn_report_end(const struct nn_train *t, double seconds)
 		return;
 	nn_tell_note(&t->told,
 		     "first step %s: %ld page%s of memory touched first, %ld read from files%s",
-		     nn_duration(d[0], m->first_s), m->touched, m->touched == 1 ? "" : "s", m->read,
+		     nn_duration(d[0], m->first_s), m->touched, nn_s(m->touched), m->read,
 		     more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
 		nn_tell_note(&t->told,
