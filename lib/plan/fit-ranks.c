@@ -10,7 +10,7 @@
 
 /* What MPI adds to a process: seen with Open MPI 4.1.4. */
 #define MPI_BYTES ((size_t)4 << 20)
-#define MPI_FILE_BYTES ((size_t)12 << 20)
+#define MPI_FILE_BYTES ((size_t)8 << 20)
 
 /*
  * Can ranks of a strategy see memory together: parameters, slots and gradients in a window, or what

@@ -10,7 +10,7 @@ setup_file() {
   export LACKING
   [ -z "$LACKING" ] || return 0
   allow_ranks
-  unset HWLOC_PLUGINS_PATH # plans say what ranks take as users start them: with Open MPI's plugins, 3 MB
+  unset HWLOC_PLUGINS_PATH OMPI_MCA_coll OMPI_MCA_osc OMPI_MCA_op OMPI_MCA_mpool OMPI_MCA_rcache # plans say what ranks take as users start them: with Open MPI's plugins, 3 MB
   cd "$BATS_FILE_TMPDIR" || return
   export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
   cp "$NN_SRC/share/data/digits.csv.gz" .
