@@ -106,9 +106,8 @@ static void categories(void)
 	       "1\nq,1\nr,1\ns,1\nt,1\n"
 	       "u,1\nv,1\nw,1\nx,1\ny,1\nz,1\naa,1\nbb,1\ncc,1\ndd,1\nee,1\nff,1\ngg,1\n",
 	       n,
-	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text; an "
-	       "embedding takes such a "
-	       "column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
+	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text (\"a\" "
+	       "in line 2 is no number); an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
 	       "csv: 33 values of text are too many");
 }
 
