@@ -7,8 +7,17 @@
 #define NN_BASE_CPU_H
 
 #if defined __x86_64__ && __has_include(<sys/platform/x86.h>)
+#include <stdbool.h>
 #include <sys/platform/x86.h>
-#define NN_CPU_HAS(name) CPU_FEATURE_ACTIVE(name)
+#define NN_CPU_HAS(name) nn_cpu_active(x86_cpu_##name)
+
+/* CPU_FEATURE_ACTIVE, which shifts a 1 into the sign for some of them. */
+static inline bool nn_cpu_active(unsigned feature)
+{
+	const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / 128);
+
+	return leaf->active_array[feature / 32 % 4] >> feature % 32 & 1;
+}
 #elif defined __x86_64__ /* glibc before 2.33, other C libraries */
 #include <cpuid.h>
 #include <stdbool.h>

@@ -133,15 +133,24 @@ static bool divides(uint64_t every, uint64_t steps)
 	return every && steps % every == 0;
 }
 
+/* Will --time-limit pass during the step that begins now, if it takes as long as those before? */
+static bool ends_meanwhile(const struct nn_train *t, double now)
+{
+	uint64_t steps = t->counters.step - t->worker.started_step;
+
+	return t->clock.ends_s > 0 &&
+	       (steps == 0 || now + (now - t->clock.start_s) / (double)steps >= t->clock.ends_s);
+}
+
 /*
  * May the step after `done` steps be asked for before what came of them is known? Not where
  * something happens between the two.
  */
-static bool may_go_ahead(const struct nn_train *t, uint64_t done)
+static bool may_go_ahead(const struct nn_train *t, uint64_t done, double now)
 {
 	const struct nn_control *c = &t->control;
 
-	return t->layout.comm->size == 1 && done < t->task.planned &&
+	return t->layout.comm->size == 1 && done < t->task.planned && !ends_meanwhile(t, now) &&
 	       !divides(t->task.steps_per_epoch, done) && !divides(t->options->valid_every, done) &&
 	       !divides(t->options->ranks.check_every, done) &&
 	       !divides(t->kept.save_steps, done) && !t->kept.snapshot.due &&
@@ -170,12 +179,11 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 		begin_epoch(t, pace);
 	t->schedule.drops = (unsigned)t->counters.drops;
 	update.lr = nn_schedule_rate(&t->schedule, number);
-	logs = nn_step_is_ahead(t->worker.step)
-		       ? pace->logs
-		       : logs_step(t, number + 1, pace->logged_s, start);
+	logs = nn_step_is_ahead(t->worker.step) ? pace->logs
+						: logs_step(t, number + 1, pace->logged_s, start);
 	t->control = control_of(t);
 	t->control.norm = wants_norm(t, logs);
-	if (may_go_ahead(t, number + 1)) {
+	if (may_go_ahead(t, number + 1, start)) {
 		pace->logs = logs_step(t, next.number, logs ? start : pace->logged_s, start);
 		next.lr = nn_schedule_rate(&t->schedule, number + 1);
 		next.norm = wants_norm(t, pace->logs);
@@ -191,8 +199,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	if (t->layout.strategy->step(&t->worker, &update, &t->control, &result, err) < 0)
 		return -1;
 	result.input_s += nn_loader_waited(&t->loader) - waited_s;
-	if (!result.finite ||
-	    (scales && !nn_loss_scale_next(&t->counters.loss_scale, result.norm)))
+	if (!result.finite || (scales && !nn_loss_scale_next(&t->counters.loss_scale, result.norm)))
 		return diverged(t, &result, err);
 	count_step(t, &result, rows);
 	nn_loop_tell(t);
