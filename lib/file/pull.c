@@ -39,6 +39,7 @@ void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_dep
 	p->depth_said = "a fixed limit";
 	p->state = VALUE;
 	p->words = words;
+	p->nulls = false;
 }
 
 void nn_pull_once(struct nn_pull *p, struct nn_pull_keys *keys)
