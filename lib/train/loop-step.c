@@ -116,10 +116,14 @@ static struct nn_control control_of(const struct nn_train *t)
 /* While a step is ahead of those that are counted, nobody is asked for anything: it comes first. */
 const struct nn_control *nn_loop_asked(struct nn_train *t)
 {
-	if (t->layout.comm->size == 1)
-		t->control = t->worker.step && nn_step_is_ahead(t->worker.step)
-				     ? (struct nn_control){ 0 }
-				     : control_of(t);
+	static const struct nn_control nothing;
+
+	if (t->layout.comm->size > 1)
+		return &t->control;
+	if (t->worker.step && nn_step_is_ahead(t->worker.step))
+		t->control = nothing;
+	else
+		t->control = control_of(t);
 	return &t->control;
 }
 
