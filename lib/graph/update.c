@@ -2,6 +2,8 @@
  * Weights that change while backward goes on: kernels that can update them behind their gradients,
  * which then need not go through memory; what is left of the block follows.
  */
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "graph/instance.h"
 
@@ -35,13 +37,15 @@ static bool updates(const struct nn_bound *b, int node)
 	       is_in_block(&b->params[b->nodes[node].param]);
 }
 
-/* Of the nodes that update. */
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Of the nodes that update, which are listed in order. */
 static bool is_updated(const struct nn_graph_updates *updated, int node)
 {
-	for (int i = 0; i < updated->n; i++)
-		if (updated->node[i] == node)
-			return true;
-	return false;
+	return bsearch(&node, updated->node, (size_t)updated->n, sizeof node, by_number) != NULL;
 }
 
 /*
