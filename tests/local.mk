@@ -438,7 +438,7 @@ CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allre
 # ranks of nn-train
 CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/cli/ranks-hostile.bats
 CHECK_LONG_TESTS += tests/mpi/ranks-more.sh tests/long/train-lost.bats tests/long/same-ranks.py
-EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash tests/cli/hosts.bash
+EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash tests/cli/hosts.bash tests/cli/lengths.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
 CHECK_TESTS += tests/cli/bench-ops.bats

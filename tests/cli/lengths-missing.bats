@@ -3,18 +3,10 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load lengths.bash
 
 setup_file() {
-  cd "$BATS_FILE_TMPDIR" || return
-  allow_ranks
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
-  python=${PYTHON:-python3}
-  "$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy"
-  "$python" "$NN_SRC/tests/cli/lengths.py" missing >means
-}
-
-setup() {
-  cd "$BATS_FILE_TMPDIR" || return
+  begin_lengths missing >"$BATS_FILE_TMPDIR/means"
 }
 
 # train FILE OPTION...: a model in m.st, and its log

@@ -3,19 +3,11 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load lengths.bash
 
 setup_file() {
-  cd "$BATS_FILE_TMPDIR" || return
-  allow_ranks
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
-  python=${PYTHON:-python3}
-  "$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy"
-  "$python" "$NN_SRC/tests/cli/lengths.py" numbers
+  begin_lengths numbers
   nn-train -q -m 'input ?x2, gru 5, layernorm, dense ?' two.npz --valid=0.5 --epochs=3 -b 8 --leaves=2 -o two.st --log=two.log
-}
-
-setup() {
-  cd "$BATS_FILE_TMPDIR" || return
 }
 
 # train FILE OPTION...: as two.st was

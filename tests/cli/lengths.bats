@@ -3,20 +3,12 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load lengths.bash
 
 setup_file() {
-  cd "$BATS_FILE_TMPDIR" || return
-  allow_ranks
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
-  python=${PYTHON:-python3}
-  "$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy"
-  "$python" "$NN_SRC/tests/cli/lengths.py" data
+  begin_lengths data
   nn-train -q -m 'input ?x2, lstm 5 bidirectional=yes, last, dense ?' padded.npz --epochs=3 -b 16 -o rows.st
   nn-train -q -m 'input ?x2, gru 5, layernorm, dense ?' steps.npz --epochs=3 -b 16 -o steps.st
-}
-
-setup() {
-  cd "$BATS_FILE_TMPDIR" || return
 }
 
 # train FILE OPTION...: as rows.st was
