@@ -189,9 +189,9 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 /* The numbers of all steps of rows[n], as those of rows are: memory that nn_free takes. */
 int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n, uint64_t **steps,
 		       size_t *n_steps, struct nn_error *err);
-/* Values of a target of each step; and of all of them. */
+/* Values of a target of each step; and of any target in all rows. */
 size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_target *target);
-size_t nn_sequences_values(const struct nn_dataset *ds, const struct nn_data_target *target);
+size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_data_target *target);
 /* Has this array values for each step, so that they are its targets? */
 bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target, const struct nn_array *array);
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
@@ -225,10 +225,6 @@ int nn_dataset_read_svm(struct nn_dataset *ds, struct nn_input *input,
 			const struct nn_reading *reading, struct nn_error *err);
 int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
 			     const struct nn_reading *reading, struct nn_error *err);
-/*
- * Parts of these: does the model ask for columns, of a file without any? An array becomes an input;
- * the targets of a table, read into rows of values, become those of the dataset.
- */
 /* In training --missing says it, in prediction what the model knows to put in its place. */
 bool nn_dataset_nan_allowed(const struct nn_dataset *ds, size_t input);
 /*
@@ -236,6 +232,10 @@ bool nn_dataset_nan_allowed(const struct nn_dataset *ds, size_t input);
  * missing values are filled; learn: no model knows them.
  */
 int nn_dataset_step_columns(struct nn_dataset *ds, size_t input, bool learn, struct nn_error *err);
+/*
+ * Parts of these: does the model ask for columns, of a file without any? An array becomes an input;
+ * the targets of a table, read into rows of values, become those of the dataset.
+ */
 int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want,
 			  bool targets, struct nn_error *err);
 int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,

@@ -57,7 +57,7 @@ static size_t target_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds); i++) {
 		const struct nn_data_target *t = &ds->targets[i];
 
-		bytes += (t->steps ? nn_sequences_values(ds, t) : ds->rows * t->size) *
+		bytes += nn_dataset_target_values(ds, t) *
 			 (t->classes ? sizeof(int32_t) : nn_dtype_size(real));
 	}
 	return bytes;

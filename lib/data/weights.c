@@ -29,21 +29,18 @@ bool nn_dataset_is_weight(const struct nn_dataset *ds, double weight)
 
 /* ---- an array of them ---- */
 
-/* The values of a tensor, which may have stayed in their file. */
 static int read_weights(struct nn_dataset *ds, const struct nn_st *st, const struct nn_st_tensor *t,
 			struct nn_error *err)
 {
-	const void *from = t->data;
-	void *values = NULL;
-	uint64_t at;
-	int fd;
+	const void *values;
+	void *read;
 
-	if (nn_st_later_place(st, t, &fd, &at) && !(from = values = nn_st_later_read(st, t, err)))
+	if (nn_st_values(st, t, &values, &read, err) < 0)
 		return -1;
 	ds->weights = nn_alloc(ds->rows, sizeof *ds->weights, err);
 	if (ds->weights && ds->rows)
-		nn_convert(t->dtype, from, ds->rows, NN_F64, ds->weights);
-	nn_free(values);
+		nn_convert(t->dtype, values, ds->rows, NN_F64, ds->weights);
+	nn_free(read);
 	return ds->weights ? 0 : -1;
 }
 

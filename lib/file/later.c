@@ -86,17 +86,21 @@ static int read_at(const struct nn_st_later *later, uint64_t at, char *bytes, si
 			       later->name);
 }
 
-void *nn_st_later_read(const struct nn_st *st, const struct nn_st_tensor *tensor,
-		       struct nn_error *err)
+int nn_st_values(const struct nn_st *st, const struct nn_st_tensor *tensor, const void **values,
+		 void **read, struct nn_error *err)
 {
 	size_t i = (size_t)(tensor - st->tensors), n = nn_shape_count(&tensor->shape),
 	       size = nn_dtype_size(tensor->dtype);
-	char *values = nn_alloc(n, size, err);
 
-	if (values && read_at(st->later, st->later->at[i], values, n * size, err) == 0)
-		return values;
-	nn_free(values);
-	return NULL;
+	*values = tensor->data;
+	*read = NULL;
+	if (!st->later || st->later->at[i] == HERE)
+		return 0;
+	*values = *read = nn_alloc(n, size, err);
+	if (*read && read_at(st->later, st->later->at[i], *read, n * size, err) == 0)
+		return 0;
+	nn_free(*read);
+	return -1;
 }
 
 /* Values of another type come through a small buffer. */

@@ -123,12 +123,13 @@ void nn_st_later_keep(struct nn_st *st, int fd);
 void nn_st_later_close(struct nn_st *st);
 /*
  * A tensor whose values were not read: where they begin in its file, *fd is borrowed from st; false:
- * they were read. And its values, read now: memory that nn_free takes.
+ * they were read.
  */
 bool nn_st_later_place(const struct nn_st *st, const struct nn_st_tensor *tensor, int *fd,
 		       uint64_t *at);
-void *nn_st_later_read(const struct nn_st *st, const struct nn_st_tensor *tensor,
-		       struct nn_error *err);
+/* The values of a tensor; where they were not read they are now, into *read, which nn_free takes. */
+int nn_st_values(const struct nn_st *st, const struct nn_st_tensor *tensor, const void **values,
+		 void **read, struct nn_error *err);
 /* Values of fewer bytes are read at once. */
 #define NN_ST_LATER ((size_t)256 << 10)
 

@@ -42,11 +42,20 @@ static int add_fills(struct nn_dataset *ds, size_t input, struct nn_error *err)
 {
 	struct nn_input_code *code = &ds->coding->inputs[input];
 
+	if (!ds->fixed || ds->lenient || !fills(ds, &ds->inputs[input].array) ||
+	    ds->schema->inputs[input].columns)
+		return 0;
 	nn_free(code->words);
 	nn_free(code->place);
 	code->words = NULL;
 	code->place = NULL;
 	return add_columns(ds, &ds->schema->inputs[input], err);
+}
+
+/* Does --normalize ask for a scale of each column of an array? */
+static bool scales_columns(const struct nn_dataset *ds)
+{
+	return ds->rules.normalize != NN_NORMALIZE_NONE && ds->rules.normalize != NN_NORMALIZE_AUTO;
 }
 
 static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
@@ -56,22 +65,18 @@ static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
 		schema->scale = 1.0 / 255;
 	if (ds->rules.normalize == NN_NORMALIZE_FACTOR && array->picture)
 		schema->scale = ds->rules.factor;
-	if (ds->rules.normalize == NN_NORMALIZE_NONE || ds->rules.normalize == NN_NORMALIZE_AUTO ||
-	    schema->scale != 0)
-		return fills(ds, array) ? add_columns(ds, schema, err) : 0;
-	return add_columns(ds, schema, err);
+	return (scales_columns(ds) && schema->scale == 0) || fills(ds, array)
+		       ? add_columns(ds, schema, err)
+		       : 0;
 }
 
 int nn_dataset_step_columns(struct nn_dataset *ds, size_t i, bool learn, struct nn_error *err)
 {
-	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	const struct nn_array *array = &ds->inputs[i].array;
-	bool scaled = ds->rules.normalize != NN_NORMALIZE_NONE && ds->rules.normalize != NN_NORMALIZE_AUTO;
-
-	if (learn)
-		return scaled || fills(ds, array) ? add_columns(ds, schema, err) : 0;
-	return ds->fixed && !ds->lenient && fills(ds, array) && !schema->columns ? add_fills(ds, i, err)
-										 : 0;
+	if (!learn)
+		return add_fills(ds, i, err);
+	return scales_columns(ds) || fills(ds, &ds->inputs[i].array)
+		       ? add_columns(ds, &ds->schema->inputs[i], err)
+		       : 0;
 }
 
 /* Numbers of categories of an input: what they are checked against, and the most there is. */
@@ -142,9 +147,7 @@ int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, boo
 	if (want ? want->categories : schema->rows > 0)
 		return take_categories(ds, i, place, &shape, want, err);
 	if (!want)
-		return ds->fixed && !ds->lenient && fills(ds, &input->array) && !schema->columns
-			       ? add_fills(ds, i, err)
-			       : 0;
+		return add_fills(ds, i, err);
 	schema->shape = shape;
 	return learn_scale(ds, schema, &input->array, err);
 }
@@ -172,16 +175,14 @@ static int set_tensor_target(struct nn_dataset *ds, size_t i, const char *place,
 			     const struct nn_want *want, const struct nn_st *st,
 			     const struct nn_st_tensor *t, struct nn_error *err)
 {
-	struct nn_raw_target raw = { .array = { t->dtype, t->shape, .data = t->data } };
-	void *values = NULL;
-	uint64_t at;
-	int fd, status;
+	struct nn_raw_target raw = { .array = { t->dtype, t->shape } };
+	void *read;
+	int status;
 
-	if (nn_st_later_place(st, t, &fd, &at) &&
-	    !(raw.array.data = values = nn_st_later_read(st, t, err)))
+	if (nn_st_values(st, t, &raw.array.data, &read, err) < 0)
 		return -1;
 	status = set_target(ds, i, place, want, &raw, err);
-	nn_free(values);
+	nn_free(read);
 	return status;
 }
 

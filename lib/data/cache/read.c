@@ -223,7 +223,7 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 static int check_ids(struct reader *r, const struct nn_dataset *ds, size_t i)
 {
 	const struct nn_data_target *t = &ds->targets[i];
-	size_t n = t->steps ? nn_sequences_values(ds, t) : ds->rows * t->size;
+	size_t n = nn_dataset_target_values(ds, t);
 	const int32_t *ids = t->values.data;
 
 	if (t->classes && !ds->coding->targets[i].labels)

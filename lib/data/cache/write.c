@@ -153,7 +153,7 @@ static int put_input(struct cache *c, const struct nn_dataset *ds, size_t i, str
 static int put_target(struct cache *c, const struct nn_dataset *ds, size_t i, struct nn_error *err)
 {
 	const struct nn_data_target *t = &ds->targets[i];
-	size_t values = t->steps ? nn_sequences_values(ds, t) : ds->rows * t->size;
+	size_t values = nn_dataset_target_values(ds, t);
 
 	nn_json_put(&c->json, "{");
 	nn_json_add(&c->json, "classes", t->classes ? "true" : "false");

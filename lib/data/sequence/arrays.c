@@ -124,22 +124,32 @@ static int bad_category(const struct nn_dataset *ds, size_t step, size_t value, 
 
 /* Numbers of categories are below those that there are, which the data say where nobody else does.
  */
-int nn_sequences_take_categories(struct nn_dataset *ds, const char *place,
-				 const struct nn_want_input *want, struct nn_error *err)
+static int take_categories(struct nn_dataset *ds, const char *place,
+			   const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[ds->sequences->input];
-	const struct nn_data_input *input = &ds->inputs[ds->sequences->input];
+	const struct nn_row_block *source = &ds->inputs[ds->sequences->input].source;
 	size_t count = 0, most = want ? want->rows : schema->rows, step, value;
 
-	if (!(want ? want->categories : schema->rows > 0))
-		return 0;
-	if (nn_dataset_find_bad_category(&input->source,
-					 nn_sequence_begin(ds->sequences, ds->rows),
-					 input->source.stride, most, &count, &step, &value))
+	if (nn_dataset_find_bad_category(source, nn_sequence_begin(ds->sequences, ds->rows),
+					 source->stride, most, &count, &step, &value))
 		return bad_category(ds, step, value, most, place, err);
 	if (want)
 		schema->rows = most ? most : count + (count == 0);
 	return 0;
+}
+
+int nn_sequences_take_input(struct nn_dataset *ds, const char *place,
+			    const struct nn_want_input *want, struct nn_error *err)
+{
+	size_t i = ds->sequences->input;
+	struct nn_data_input *input = &ds->inputs[i];
+
+	input->source = (struct nn_row_block){ input->array.data, input->array.dtype,
+					       nn_sequences_step(ds), NULL, false };
+	return (want ? want->categories : ds->schema->inputs[i].rows > 0)
+		       ? take_categories(ds, place, want, err)
+		       : nn_dataset_step_columns(ds, i, want != NULL, err);
 }
 
 /* Values of the input, whose lengths are known; tensor: as the file has it. */
@@ -167,13 +177,7 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 		room = (struct nn_block){ 0 };
 	}
 	nn_block_free(&room);
-	input->source =
-		(struct nn_row_block){ input->array.data, input->array.dtype, step, NULL, false };
-	if (status < 0 || nn_sequences_take_categories(ds, place, want, err) < 0)
-		return -1;
-	return (want ? want->categories : ds->schema->inputs[ds->sequences->input].rows > 0)
-		       ? 0
-		       : nn_dataset_step_columns(ds, ds->sequences->input, want != NULL, err);
+	return status < 0 ? -1 : nn_sequences_take_input(ds, place, want, err);
 }
 
 static const struct nn_want_input *wanted(const struct nn_dataset *ds,

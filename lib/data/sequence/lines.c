@@ -118,13 +118,7 @@ static int take_values(struct nn_dataset *ds, const char *file, const struct nn_
 
 	input->array.data = input->array.block.data;
 	input->array.dtype = ds->dtype;
-	input->source = (struct nn_row_block){ input->array.data, ds->dtype, nn_sequences_step(ds),
-					       NULL, false };
-	if (nn_sequences_take_categories(ds, file, want, err) < 0)
-		return -1;
-	return (want ? want->categories : ds->schema->inputs[0].rows > 0)
-		       ? 0
-		       : nn_dataset_step_columns(ds, 0, want != NULL, err);
+	return nn_sequences_take_input(ds, file, want, err);
 }
 
 int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,

@@ -225,9 +225,10 @@ size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_targ
 	return t->size / ds->schema->inputs[ds->sequences->input].shape.dim[0];
 }
 
-size_t nn_sequences_values(const struct nn_dataset *ds, const struct nn_data_target *t)
+size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_data_target *t)
 {
-	return nn_sequence_begin(ds->sequences, ds->rows) * nn_sequences_width(ds, t);
+	return t->steps ? nn_sequence_begin(ds->sequences, ds->rows) * nn_sequences_width(ds, t)
+			: ds->rows * t->size;
 }
 
 void nn_sequences_source(struct nn_dataset *ds)

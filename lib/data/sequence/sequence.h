@@ -34,9 +34,12 @@ int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, st
 int nn_sequences_close(struct nn_dataset *ds, const char *file, struct nn_error *err);
 /* The target's values, of size, are those of steps from now on. */
 void nn_sequences_by_step(struct nn_dataset *ds, size_t target);
-/* Are the values numbers of categories, where an embedding takes them? */
-int nn_sequences_take_categories(struct nn_dataset *ds, const char *place,
-				 const struct nn_want_input *want, struct nn_error *err);
+/*
+ * Values of the input lie in its array: they are numbers of categories where an embedding takes them,
+ * else columns to be scaled or filled.
+ */
+int nn_sequences_take_input(struct nn_dataset *ds, const char *place,
+			    const struct nn_want_input *want, struct nn_error *err);
 /* Values of a step. */
 size_t nn_sequences_step(const struct nn_dataset *ds);
 
