@@ -4,7 +4,7 @@
 #include "base/wide.h"
 
 #define LOOPS(T, t) \
-	NN_WIDE(void, flush_##t, (T *values, size_t n), (values, n)) \
+	NN_WIDE(void, flush_##t, (T * values, size_t n), (values, n)) \
 	{ \
 		for (size_t i = 0; i < n; i++) \
 			values[i] = nn_flushed_##t(values[i]); \

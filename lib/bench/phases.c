@@ -86,8 +86,7 @@ static int write_rows(struct walk *w, struct nn_error *err)
 
 static int make_files(struct walk *w, struct nn_error *err)
 {
-	snprintf(w->directory, sizeof w->directory, "%s/nn-bench.XXXXXX",
-		 nn_temporary_folder());
+	snprintf(w->directory, sizeof w->directory, "%s/nn-bench.XXXXXX", nn_temporary_folder());
 	if (!mkdtemp(w->directory)) {
 		int status = nn_fail_errno(err, NN_EFAIL, "%s", w->directory);
 

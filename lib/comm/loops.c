@@ -70,7 +70,8 @@
 	LOOP_AS(EACH_ALONE, prod_##t, T, , over |= __builtin_mul_overflow(x, y, &z);, ) \
 	LOOP(min_##t, T, , z = x < y ? x : y;, ) \
 	LOOP(max_##t, T, , z = x > y ? x : y;, ) \
-	NN_WIDE(void, divide_##t, (const T *p, T *v, uint64_t divisor, size_t n), (p, v, divisor, n)) \
+	NN_WIDE(void, divide_##t, (const T *p, T *v, uint64_t divisor, size_t n), \
+		(p, v, divisor, n)) \
 	{ \
 		PREPARE \
 		EACH(i, n) \

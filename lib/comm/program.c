@@ -22,7 +22,7 @@ __attribute__((no_sanitize("address"))) static uint64_t mix(uint64_t hash,
 }
 
 /* The linker's mark of a program's bytes, or NULL: where it is, nothing else need be read. */
-static const ElfW(Nhdr) *build_id(const struct dl_phdr_info *object)
+static const ElfW(Nhdr) * build_id(const struct dl_phdr_info *object)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
@@ -46,7 +46,7 @@ static const ElfW(Nhdr) *build_id(const struct dl_phdr_info *object)
 static int add_object(struct dl_phdr_info *object, size_t size, void *arg)
 {
 	uint64_t *hash = arg;
-	const ElfW(Nhdr) *id;
+	const ElfW(Nhdr) * id;
 
 	(void)size;
 	if (*object->dlpi_name && !strstr(object->dlpi_name, "libnn"))

@@ -227,7 +227,8 @@ int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const stru
 	size_t n;
 
 	for (size_t i = 0; i < want->n_targets && status == 0; i++) {
-		const char *part = nn_classes_part(value, want->n_targets, want->targets[i].name, &n);
+		const char *part =
+			nn_classes_part(value, want->n_targets, want->targets[i].name, &n);
 		char *list = part ? nn_strndup(part, n, err) : NULL;
 
 		if (part && !list)

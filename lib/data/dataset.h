@@ -25,7 +25,8 @@ struct nn_data_input {
 struct nn_data_target {
 	bool classes;
 	size_t size;            /* values per row */
-	/* size is of the longest row; values those of steps, as many for each (sequence/sequence.h) */
+	/* size is of the longest row; values those of steps, as many for each (sequence/sequence.h)
+	 */
 	bool steps;
 	struct nn_block values; /* classes: int32 number of the label; else real */
 	bool from_table;
@@ -76,7 +77,8 @@ struct nn_data_files {
 		size_t pictures, arrays; /* as nn_want has it */
 	} may_take;
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
-	struct nn_file_rows *in_file;      /* rows that stay in a cache or an array (array/file-rows.h); or NULL */
+	struct nn_file_rows
+		*in_file; /* rows that stay in a cache or an array (array/file-rows.h); or NULL */
 };
 
 struct nn_dataset {
@@ -124,12 +126,13 @@ struct nn_raw_target {
 	struct nn_array array;
 	size_t rows;
 	const char *place;  /* FILE, for errors */
-	const size_t *ends; /* rows are the steps of others, which end there (sequence/sequence.h); NULL */
+	const size_t *ends; /* rows are the steps of others, which end there (sequence/sequence.h);
+			       NULL */
 };
 
 /*
- * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or files.in_file
- * says; and one of them, as it is there or decoded.
+ * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or
+ * files.in_file says; and one of them, as it is there or decoded.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
 void nn_dataset_stream_file(struct nn_dataset *ds);
@@ -187,13 +190,14 @@ void nn_sequences_source(struct nn_dataset *ds); /* once they were read */
 int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_error *err);
 /* The numbers of all steps of rows[n], as those of rows are: memory that nn_free takes. */
-int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n, uint64_t **steps,
-		       size_t *n_steps, struct nn_error *err);
+int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n,
+		       uint64_t **steps, size_t *n_steps, struct nn_error *err);
 /* Values of a target of each step; and of any target in all rows. */
 size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_target *target);
 size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_data_target *target);
 /* Has this array values for each step, so that they are its targets? */
-bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target, const struct nn_array *array);
+bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target,
+			    const struct nn_array *array);
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			    struct nn_raw_target *raw, struct nn_error *err);
 

@@ -220,7 +220,8 @@ static void scale_by_factor(struct nn_input_schema *schema, double factor)
 		}
 }
 
-/* Columns of an array, which have neither names nor places, may be there for what fills them alone. */
+/* Columns of an array, which have neither names nor places, may be there for what fills them alone.
+ */
 static bool inputs_scaled(const struct nn_dataset *ds, size_t input)
 {
 	const struct nn_column *first = ds->schema->inputs[input].columns;

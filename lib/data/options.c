@@ -76,7 +76,8 @@ const struct nn_opt nn_data_opts[] = {
 	  .help = "column with what each row weighs in the loss and in metrics",
 	  .man = "By name, or by number where a table has no header; no input then. Of .npz and "
 		 "safetensors the array of that name, of JSON lines the member. Weights are 0 or "
-		 "more; sums over rows are divided by the sum of their weights, and where a row has "
+		 "more; sums over rows are divided by the sum of their weights, and where a row "
+		 "has "
 		 "a target at each position all of them weigh as it does. The model remembers "
 		 "the column, and nn-predict --score weighs by it." },
 	{ .name = "header",

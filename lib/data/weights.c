@@ -1,6 +1,6 @@
 /*
- * --weight: what rows weigh in losses and metrics, from a column of a table, a member of JSON lines or
- * an array beside the others.
+ * --weight: what rows weigh in losses and metrics, from a column of a table, a member of JSON lines
+ * or an array beside the others.
  */
 #include <math.h>
 #include <stdio.h>

@@ -192,10 +192,10 @@ enum nn_loss_kind {
 
 /*
  * rows x positions x columns of logits (classes or target columns last). Targets: int32 classes
- * [rows][positions] (-1: masked), or real numbers / probabilities (NaN first: the position is masked).
- * row_loss[rows] = sum over positions of weight * loss (nn_sum), not scaled; dlogits (may be NULL)
- * = scale * weight * gradient. For mse, bce, huber (delta 1), mae a row's loss is the mean over its
- * columns.
+ * [rows][positions] (-1: masked), or real numbers / probabilities (NaN first: the position is
+ * masked). row_loss[rows] = sum over positions of weight * loss (nn_sum), not scaled; dlogits (may
+ * be NULL) = scale * weight * gradient. For mse, bce, huber (delta 1), mae a row's loss is the mean
+ * over its columns.
  */
 struct nn_loss_call {
 	enum nn_loss_kind kind;

@@ -1,7 +1,7 @@
 /*
  * Reading .npz: the file as a whole, since its directory stands at the end, then member after
- * member; or member after member where it lies, and large arrays stay there (part->later): those that
- * are deflated go by once, into a file without a name in TMPDIR.
+ * member; or member after member where it lies, and large arrays stay there (part->later): those
+ * that are deflated go by once, into a file without a name in TMPDIR.
  */
 #include "config.h"
 #include <errno.h>
@@ -75,8 +75,9 @@ static int check_begin(const struct nn_archive *archive, const struct nn_zip_mem
 static int check_sum(uint32_t crc, const struct nn_zip_member *m, const char *place,
 		     struct nn_error *err)
 {
-	return crc == m->crc ? 0
-			     : nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
+	return crc == m->crc
+		       ? 0
+		       : nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
 }
 
 /* What a member holds: its data where it is stored, else decompressed into a block. */
@@ -256,9 +257,11 @@ static int check_crc(const struct waiting *w, const struct nn_zip_member *m, con
 	return check_sum(crc, m, place, err);
 }
 
-/* The .npy header of a member that begins so: *skip bytes. 1; 0: it has to be read to say what is wrong. */
+/* The .npy header of a member that begins so: *skip bytes. 1; 0: it has to be read to say what is
+ * wrong. */
 static int look_at(const struct nn_zip_member *m, const unsigned char begin[NN_NPY_MOST_HEADER],
-		   const char *place, struct nn_st_tensor *tensor, size_t *skip, struct nn_error *err)
+		   const char *place, struct nn_st_tensor *tensor, size_t *skip,
+		   struct nn_error *err)
 {
 	struct nn_npy_header header;
 	struct nn_input *input;
@@ -320,7 +323,8 @@ static int next_part(void *arg, const unsigned char **bytes, size_t *n, struct n
 }
 
 /* Exactly n bytes of what was deflated. */
-static bool read_exactly(const struct nn_archive *archive, void *stream, unsigned char *to, size_t n)
+static bool read_exactly(const struct nn_archive *archive, void *stream, unsigned char *to,
+			 size_t n)
 {
 	struct nn_error why;
 	size_t got = 1;
@@ -344,7 +348,8 @@ static bool keep_values(const struct waiting *w, const struct nn_zip_member *m,
 		return false;
 	for (; left > 0; left -= some) {
 		some = left < sizeof part ? left : sizeof part;
-		if (!read_exactly(archive, stream, part, some) || !nn_write_all(w->kept, part, some))
+		if (!read_exactly(archive, stream, part, some) ||
+		    !nn_write_all(w->kept, part, some))
 			return false;
 	}
 	return archive->read(stream, part, 1, &got, &why) == 0 && got == 0;

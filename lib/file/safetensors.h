@@ -69,7 +69,7 @@ struct nn_st_part {
 	 * where there are int8 tensors. A digest of the input has seen them all the same.
 	 */
 	bool later;
-	uint64_t beyond; /* of .npz: unless all arrays take no more bytes than these */
+	uint64_t beyond;    /* of .npz: unless all arrays take no more bytes than these */
 	size_t rows, total; /* out: rows of a tensor at most, and of the longest in all */
 };
 int nn_st_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
@@ -117,17 +117,19 @@ int nn_st_some(const struct nn_st *st, const struct nn_st_tensor *tensor, enum n
  */
 int nn_st_later_open(struct nn_st *st, int fd, const char *name, struct nn_error *err);
 void nn_st_later_set(struct nn_st *st, size_t i, uint64_t at);
-/* And others in another file, without a name, in which their `at` has this bit; fd is closed with st. */
+/* And others in another file, without a name, in which their `at` has this bit; fd is closed with
+ * st. */
 #define NN_ST_KEPT (UINT64_C(1) << 62)
 void nn_st_later_keep(struct nn_st *st, int fd);
 void nn_st_later_close(struct nn_st *st);
 /*
- * A tensor whose values were not read: where they begin in its file, *fd is borrowed from st; false:
- * they were read.
+ * A tensor whose values were not read: where they begin in its file, *fd is borrowed from st;
+ * false: they were read.
  */
 bool nn_st_later_place(const struct nn_st *st, const struct nn_st_tensor *tensor, int *fd,
 		       uint64_t *at);
-/* The values of a tensor; where they were not read they are now, into *read, which nn_free takes. */
+/* The values of a tensor; where they were not read they are now, into *read, which nn_free takes.
+ */
 int nn_st_values(const struct nn_st *st, const struct nn_st_tensor *tensor, const void **values,
 		 void **read, struct nn_error *err);
 /* Values of fewer bytes are read at once. */

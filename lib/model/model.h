@@ -56,7 +56,8 @@ struct nn_net_output {
 	 */
 	size_t size;
 	struct nn_shape shape; /* after resolving */
-	/* as long as its row is, of different length: after resolving, else as far as the text tells */
+	/* as long as its row is, of different length: after resolving, else as far as the text
+	 * tells */
 	bool steps;
 };
 size_t nn_net_n_inputs(const struct nn_net *net); /* at least 1 */

@@ -37,7 +37,8 @@ struct nn_control {
 struct nn_strategy_update {
 	uint64_t number; /* from 1 */
 	double lr;
-	/* of the update after it, which may be asked for meanwhile (nn_step_whole); NULL: not yet */
+	/* of the update after it, which may be asked for meanwhile (nn_step_whole); NULL: not yet
+	 */
 	const struct nn_step_terms *next;
 };
 

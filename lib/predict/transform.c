@@ -120,8 +120,8 @@ static int take_columns(struct nn_transform *d, const struct nn_input_schema *sc
 	for (size_t i = 0; fills && i < d->size; i++)
 		nn_real_put(d->dtype, d->missing, i, NAN);
 	/* of rows of different length those of each step */
-	for (size_t c = 0, at = 0; c < (schema->lengths ? SIZE_MAX : schema->n_columns) && at < d->size;
-	     c++) {
+	for (size_t c = 0, at = 0;
+	     c < (schema->lengths ? SIZE_MAX : schema->n_columns) && at < d->size; c++) {
 		const struct nn_column *column = &schema->columns[c % schema->n_columns];
 
 		if (column->scaled) {

@@ -155,8 +155,9 @@ void nn_train_output_scale(struct nn_train_output *o, struct nn_graph *graph,
 
 	for (size_t i = 0; i < cut->n_leaves; i++)
 		rows += weights[i * step] > 0 ? cut->leaf[i + 1] - cut->leaf[i] : 0;
-	o->weight = o->classes || o->masks || o->row_weights.host ? tree(o, cut->n_leaves, weights, step)
-						      : (double)rows * (double)o->positions;
+	o->weight = o->classes || o->masks || o->row_weights.host
+			    ? tree(o, cut->n_leaves, weights, step)
+			    : (double)rows * (double)o->positions;
 	nn_graph_now(graph, 1 + (int)o->number)->scale = o->weight > 0 ? o->share / o->weight : 0;
 }
 

@@ -128,8 +128,8 @@ int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o
 
 bool nn_step_updates_behind(const struct nn_step_options *o, size_t n_spans)
 {
-	return n_spans == 1 && o->ranks <= 1 && o->part.stages == 0 &&
-	       !o->columns && o->shards == 0 && !(o->statistics && nn_program_group(o->program)) &&
+	return n_spans == 1 && o->ranks <= 1 && o->part.stages == 0 && !o->columns &&
+	       o->shards == 0 && !(o->statistics && nn_program_group(o->program)) &&
 	       nn_optimizer_is_elementwise(&o->optimizer);
 }
 

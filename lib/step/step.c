@@ -79,8 +79,8 @@ static int figures_new(struct nn_step *s, struct nn_error *err)
 static int asked_new(struct nn_step *s, struct nn_error *err)
 {
 	for (int i = 0; i < 2; i++)
-		if (!(s->asked[i].weights = nn_alloc((size_t)s->n_outputs,
-						     sizeof *s->asked[i].weights, err)))
+		if (!(s->asked[i].weights =
+			      nn_alloc((size_t)s->n_outputs, sizeof *s->asked[i].weights, err)))
 			return -1;
 	return 0;
 }

@@ -26,7 +26,8 @@ static void add_classes(const struct nn_train *t, struct nn_text *said)
 
 	for (size_t i = 0; classes && i < n_out; i++) {
 		size_t n;
-		const char *part = nn_classes_part(classes, n_out, nn_net_output(t->task.net, i)->name, &n);
+		const char *part =
+			nn_classes_part(classes, n_out, nn_net_output(t->task.net, i)->name, &n);
 		char path[PATH_MAX];
 
 		if (part && snprintf(path, sizeof path, "%.*s", (int)n, part) < (int)sizeof path &&

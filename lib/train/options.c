@@ -89,7 +89,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "keep these layers as they are",
 	  .man = "A LAYER is named as its tensors are: its name, or its number in the text. "
 		 "Optimizer and weight decay leave it alone; a batchnorm computes as in prediction "
-		 "and its running values stay. With --tensor every rank has frozen layers whole. See "
+		 "and its running values stay. With --tensor every rank has frozen layers whole. "
+		 "See "
 		 "FINE-TUNING." },
 	{ .name = "fold-batchnorm",
 	  .also = "fold,fuse,fold-bn",
@@ -165,7 +166,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .check = check_schedule,
 	  .help = "learning rate over time: constant, cosine, step[:N:F], linear, plateau",
 	  .man = "step is times 0.1 after each third of the training, step:N:F times F every N "
-		 "steps. plateau is times 0.1 after 5 evaluations without a better --metric. cosine, "
+		 "steps. plateau is times 0.1 after 5 evaluations without a better --metric. "
+		 "cosine, "
 		 "step and linear need --epochs or --steps: the length they are planned for." },
 	{ .name = "warmup",
 	  .also = "warmup-steps",
@@ -271,7 +273,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(recipe.stateful),
 	  .help = "of a text: recurrent layers go on where the batch before ended",
-	  .man = "The text is cut into as many streams as a batch has rows, and batch k of an epoch "
+	  .man = "The text is cut into as many streams as a batch has rows, and batch k of an "
+		 "epoch "
 		 "has window k of each, in place of a shuffled order. rnn, lstm and gru begin an "
 		 "epoch with zeros and keep their state from batch to batch; gradients end with a "
 		 "window (truncated backpropagation through time). Windows that make no whole "
@@ -418,7 +421,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .arg = "LIST",
 	  .check = nn_augment_check,
 	  .help = "change pictures at random in training: flip, crop=N, rotate=DEGREES, ...",
-	  .man = "Also scale=F, brightness=F, contrast=F, noise=SD, cutout=N, mixup=A, separated by "
+	  .man = "Also scale=F, brightness=F, contrast=F, noise=SD, cutout=N, mixup=A, separated "
+		 "by "
 		 "commas; see AUGMENTATION." },
 	{ 0 }
 };

@@ -209,8 +209,7 @@ static void train(void *arg)
 
 	batch.sample = t->number * t->batch;
 	terms.number = ++t->number;
-	if (nn_step_whole(t->step, &batch, &terms, NULL, &result, NULL) < 0 ||
-	    !result.finite) {
+	if (nn_step_whole(t->step, &batch, &terms, NULL, &result, NULL) < 0 || !result.finite) {
 		fprintf(stderr, "bench: the loss is not finite\n");
 		exit(1);
 	}

@@ -107,7 +107,8 @@ static void categories(void)
 	       "u,1\nv,1\nw,1\nx,1\ny,1\nz,1\naa,1\nbb,1\ncc,1\ndd,1\nee,1\nff,1\ngg,1\n",
 	       n,
 	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text (\"a\" "
-	       "in line 2 is no number); an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
+	       "in line 2 is no number); an embedding takes such a column: in the model NAME: "
+	       "input columns=COLUMN, and embedding 16 from=NAME",
 	       "csv: 33 values of text are too many");
 }
 

@@ -81,7 +81,8 @@ static void check_marks(void)
 	nn_queue_reach(queue, 0, &err);
 	ok(((float *)a.host)[0] == 0, "queue: what was asked for behind a mark is not waited for");
 	nn_mirror_use(&a, 0);
-	ok(((float *)a.host)[0] == 1, "queue: a mark is reached when what was asked before is done");
+	ok(((float *)a.host)[0] == 1,
+	   "queue: a mark is reached when what was asked before is done");
 	nn_queue_reach(queue, 1, &err);
 	nn_mirror_use(&a, 1);
 	ok(((float *)a.host)[0] == 2, "mirror: two sides have the values of two times");

@@ -125,8 +125,8 @@ static int open_loader(struct input *in, struct nn_error *err)
 	in->row_values = nn_shape_count(&nn_dataset_schema(in->ds)->inputs[0].shape);
 	value = nn_dtype_size(in->dtype);
 	in->values = nn_alloc(in->batch, in->row_values * value, err);
-	in->answers = nn_alloc(in->batch, size * (value > sizeof(int32_t) ? value : sizeof(int32_t)),
-			       err);
+	in->answers = nn_alloc(in->batch,
+			       size * (value > sizeof(int32_t) ? value : sizeof(int32_t)), err);
 	return in->values && in->answers ? nn_loader_init(&in->loader, &options, err) : -1;
 }
 

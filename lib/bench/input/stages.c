@@ -6,18 +6,12 @@
 #include "chart/chart.h"
 
 const struct nn_report_column nn_input_columns[] = {
-	{ "stage", 11, 0 },
-	{ "phase", 5, 3 },
-	{ "workers", 0, 0 },
-	{ "most", 0, 4 },
-	{ "samples", 0, 2 },
-	{ "busy_share", 0, 0 },
-	{ "queue", 0, 0 },
-	{ "sample_s", 0, 0 },
-	{ "samples_per_s", 0, 0 },
-	{ "predicted_samples_per_s", 0, 1 },
-	{ "memory_bytes", 0, 1 },
-	{ NULL, 0, 0 },
+	{ "stage", 11, 0 },        { "phase", 5, 3 },
+	{ "workers", 0, 0 },       { "most", 0, 4 },
+	{ "samples", 0, 2 },       { "busy_share", 0, 0 },
+	{ "queue", 0, 0 },         { "sample_s", 0, 0 },
+	{ "samples_per_s", 0, 0 }, { "predicted_samples_per_s", 0, 1 },
+	{ "memory_bytes", 0, 1 },  { NULL, 0, 0 },
 };
 
 void nn_input_stages_add(struct nn_input_stages *s, const char *phase,
@@ -50,7 +44,8 @@ const struct nn_stage_figures *nn_input_stages_slowest(const struct nn_input_sta
 	for (size_t i = 0; i < s->n; i++) {
 		const struct nn_stage_figures *f = &s->stage[i].figures;
 
-		if (strcmp(s->stage[i].phase, "epoch") == 0 && (!slowest || f->busy > slowest->busy))
+		if (strcmp(s->stage[i].phase, "epoch") == 0 &&
+		    (!slowest || f->busy > slowest->busy))
 			slowest = f;
 	}
 	return slowest;
@@ -94,26 +89,24 @@ int nn_input_stages_plot(const struct nn_input_stages *s, const char *title, con
 			 struct nn_output *output, struct nn_error *err)
 {
 	struct nn_chart_mark marks[NN_INPUT_STAGES + 1];
-	struct nn_chart_panel panel = { .y = { .title = "samples a second",
-					       .unit = "",
-					       .scale = NN_CHART_LOG10 },
-					.marks = marks };
-	const struct nn_chart chart = { .title = title,
-					.note = note,
-					.x = { .title = "stage",
-					       .whole = true,
-					       .from = 0.5,
-					       .to = (double)s->n + 0.5 },
-					.panels = &panel,
-					.n_panels = 1 };
+	struct nn_chart_panel panel = {
+		.y = { .title = "samples a second", .unit = "", .scale = NN_CHART_LOG10 },
+		.marks = marks
+	};
+	const struct nn_chart chart = {
+		.title = title,
+		.note = note,
+		.x = { .title = "stage", .whole = true, .from = 0.5, .to = (double)s->n + 0.5 },
+		.panels = &panel,
+		.n_panels = 1
+	};
 	struct nn_text text = { 0 };
 	int status;
 
 	for (size_t i = 0; i < s->n; i++)
-		marks[panel.n_marks++] =
-			(struct nn_chart_mark){ NN_CHART_DOT, (double)(i + 1),
-						s->stage[i].figures.rows_per_s,
-						s->stage[i].figures.name };
+		marks[panel.n_marks++] = (struct nn_chart_mark){ NN_CHART_DOT, (double)(i + 1),
+								 s->stage[i].figures.rows_per_s,
+								 s->stage[i].figures.name };
 	marks[panel.n_marks++] = (struct nn_chart_mark){ NN_CHART_AT_Y, 0, s->achieved, "all" };
 	status = nn_chart_svg(&chart, &text, err);
 	if (status == 0)

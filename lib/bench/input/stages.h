@@ -16,10 +16,10 @@ struct nn_input_stage {
 struct nn_input_stages {
 	struct nn_input_stage stage[NN_INPUT_STAGES];
 	size_t n;
-	uint64_t samples;  /* that came into batches */
-	double achieved;   /* of them a second */
-	double predicted;  /* as many by the times of stages */
-	size_t bytes;      /* batches in the making; 0: none are */
+	uint64_t samples; /* that came into batches */
+	double achieved;  /* of them a second */
+	double predicted; /* as many by the times of stages */
+	size_t bytes;     /* batches in the making; 0: none are */
 };
 extern const struct nn_report_column nn_input_columns[];
 

@@ -68,8 +68,8 @@ void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, e
 /* "row 3, column 2", counted from 1; of a step its row comes first. */
 static void place_text(char text[100], const struct nn_samples *how, size_t at)
 {
-	size_t row = (how->first + at) / how->per_row, column = (how->first + at) % how->per_row + 1,
-	       of = 0;
+	size_t row = (how->first + at) / how->per_row,
+	       column = (how->first + at) % how->per_row + 1, of = 0;
 
 	if (!how->ends) {
 		snprintf(text, 100, "row %zu, column %zu", row + 1, column);
@@ -108,8 +108,9 @@ static int read_converting(struct nn_array *a, struct nn_input *input,
 			   const struct nn_npy_header *h, enum nn_dtype real, bool nan_allowed,
 			   struct nn_error *err)
 {
-	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
-				  nan_allowed, NULL };
+	struct nn_samples how = {
+		h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed, NULL
+	};
 	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes;
 	char *piece = nn_alloc(CHUNK, nn_dtype_size(h->dtype), err);
 	int status = -1;
@@ -147,8 +148,9 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input,
 			  const struct nn_format *format, const struct nn_npy_header *h,
 			  enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
-	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
-				  nan_allowed, NULL };
+	struct nn_samples how = {
+		h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed, NULL
+	};
 	size_t n = h->bytes / nn_dtype_size(h->dtype);
 	int status;
 
@@ -193,11 +195,11 @@ int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st
 }
 
 int nn_array_of_steps(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
-		      const size_t *ends, enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+		      const size_t *ends, enum nn_dtype real, bool nan_allowed,
+		      struct nn_error *err)
 {
-	struct nn_samples how = {
-		tensor->dtype, real, place, 0, nn_row_size(&tensor->shape), nan_allowed, ends
-	};
+	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape),
+				  nan_allowed,   ends };
 	size_t n = nn_shape_count(&tensor->shape), bytes;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real),

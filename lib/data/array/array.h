@@ -45,7 +45,8 @@ int nn_array_of_tensor(struct nn_array *array, const char *place, const struct n
 		       enum nn_dtype real, bool nan_allowed, struct nn_error *err);
 /* The same of steps one after another, ends as struct nn_samples has them. */
 int nn_array_of_steps(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
-		      const size_t *ends, enum nn_dtype real, bool nan_allowed, struct nn_error *err);
+		      const size_t *ends, enum nn_dtype real, bool nan_allowed,
+		      struct nn_error *err);
 
 /*
  * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the

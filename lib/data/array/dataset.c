@@ -115,7 +115,8 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 	if (want && want->hash)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is an array, but hash= wants columns of a table", place);
-	if (check_rows(ds, i, &(struct categories){ want ? want->rows : schema->rows, &count, place },
+	if (check_rows(ds, i,
+		       &(struct categories){ want ? want->rows : schema->rows, &count, place },
 		       err) < 0)
 		return -1;
 	if (!want)
@@ -275,7 +276,8 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		snprintf(place, sizeof place, "%.90s: tensor %s", file,
 			 nn_quote(quoted, t->name, strlen(t->name)));
 		if ((nn_st_later_place(ds->st, t, &fd, &at)
-			     ? nn_dataset_leave_tensor(ds, place, t, fd, at, nn_dataset_nan_allowed(ds, i), err)
+			     ? nn_dataset_leave_tensor(ds, place, t, fd, at,
+						       nn_dataset_nan_allowed(ds, i), err)
 			     : nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
 						  nn_dataset_nan_allowed(ds, i), err)) < 0 ||
 		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
@@ -413,8 +415,8 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 	if ((nn_dataset_array_stays(ds, input, &header)
 		     ? nn_dataset_leave_array(ds, input, &header, format->pictures,
 					      nn_dataset_nan_allowed(ds, 0), err)
-		     : nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
-					     nn_dataset_nan_allowed(ds, 0), err)) < 0 ||
+		     : nn_array_read_samples(&ds->inputs[0].array, input, format, &header,
+					     ds->dtype, nn_dataset_nan_allowed(ds, 0), err)) < 0 ||
 	    (!first && nn_input_end(input, "the array", err) < 0) ||
 	    nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err) <
 		    0)

@@ -1,4 +1,5 @@
-/* Rows that stay in a file: they are read whenever they are wanted, ahead of the steps or on the spot. */
+/* Rows that stay in a file: they are read whenever they are wanted, ahead of the steps or on the
+ * spot. */
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * Rows that stay in a file, of a cache or of an array: they are read, not mapped, since a file that is
- * cut must not become a SIGBUS.
+ * Rows that stay in a file, of a cache or of an array: they are read, not mapped, since a file that
+ * is cut must not become a SIGBUS.
  */
 #ifndef NN_DATA_FILE_ROWS_H
 #define NN_DATA_FILE_ROWS_H

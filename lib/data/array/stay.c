@@ -1,7 +1,7 @@
 /*
  * An array that takes more memory than it may: its rows stay where they lie, in its own file where
- * that can be read at any place, else (compressed, from a pipe) in a file without a name in TMPDIR. So
- * do those whose columns follow each other, row after row. All values go by once, to be checked.
+ * that can be read at any place, else (compressed, from a pipe) in a file without a name in TMPDIR.
+ * So do those whose columns follow each other, row after row. All values go by once, to be checked.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -111,7 +111,8 @@ static int read_column(const struct nn_file_rows *from, const struct nn_shape *s
 {
 	size_t size = nn_dtype_size(from->from);
 
-	if (nn_file_rows_bytes(from, from->at + (column_of(shape, e) * shape->dim[0] + first) * size,
+	if (nn_file_rows_bytes(from,
+			       from->at + (column_of(shape, e) * shape->dim[0] + first) * size,
 			       values, n * size, err) < 0)
 		return -1;
 	if (from->swap)
@@ -145,9 +146,10 @@ static int turn_rows(struct passing *p, const struct nn_file_rows *from,
 	return status ? -1 : 0;
 }
 
-/* files.in_file becomes rows of fd (taken) from `at` on; swap: they have the other order of bytes. */
-static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd, uint64_t at, bool swap,
-		    struct nn_error *err)
+/* files.in_file becomes rows of fd (taken) from `at` on; swap: they have the other order of bytes.
+ */
+static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd, uint64_t at,
+		    bool swap, struct nn_error *err)
 {
 	struct nn_file_rows *rows = nn_file_rows_new(fd, how->place, err);
 
@@ -187,8 +189,13 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 {
 	struct nn_array *a = &ds->inputs[0].array;
 	bool turned = h->fortran && h->shape.rank > 1, kept;
-	struct nn_samples how = { h->dtype, nn_sample_type(h->dtype, ds->dtype), nn_input_name(input),
-				  0, nn_row_size(&h->shape), nan_allowed, NULL };
+	struct nn_samples how = { h->dtype,
+				  nn_sample_type(h->dtype, ds->dtype),
+				  nn_input_name(input),
+				  0,
+				  nn_row_size(&h->shape),
+				  nan_allowed,
+				  NULL };
 	struct passing p = { 0 };
 	uint64_t at = 0;
 	int fd = nn_input_reopen(input, &at), status = -1;
@@ -210,19 +217,24 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	return status == 0 && turned ? turn(ds, &how, &h->shape, err) : status;
 }
 
-int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
-			    const struct nn_st_tensor *t, int fd, uint64_t at, bool nan_allowed,
-			    struct nn_error *err)
+int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place, const struct nn_st_tensor *t,
+			    int fd, uint64_t at, bool nan_allowed, struct nn_error *err)
 {
-	struct nn_samples how = { t->dtype, nn_sample_type(t->dtype, ds->dtype), place, 0,
-				  nn_row_size(&t->shape), nan_allowed, NULL };
+	struct nn_samples how = { t->dtype,
+				  nn_sample_type(t->dtype, ds->dtype),
+				  place,
+				  0,
+				  nn_row_size(&t->shape),
+				  nan_allowed,
+				  NULL };
 	size_t n = nn_shape_count(&t->shape), size = nn_dtype_size(t->dtype);
 	struct passing p = { 0 };
 	int status;
 
-	ds->inputs[0].array = (struct nn_array){ .dtype = how.real,
-						 .shape = t->shape,
-						 .picture = nn_is_picture(t->dtype, &t->shape, false) };
+	ds->inputs[0].array =
+		(struct nn_array){ .dtype = how.real,
+				   .shape = t->shape,
+				   .picture = nn_is_picture(t->dtype, &t->shape, false) };
 	if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
 	if (set_rows(ds, &how, fd, at, false, err) < 0)

@@ -117,7 +117,7 @@ NN_WIDE(T, NAME(mean), (const T *values, size_t n), (values, n))
 	return (T)((double)sum / 65536 / (double)n);
 }
 
-NN_WIDE(void, NAME(colours), (T *values, size_t n, T brightness, T contrast, T mean),
+NN_WIDE(void, NAME(colours), (T * values, size_t n, T brightness, T contrast, T mean),
 	(values, n, brightness, contrast, mean))
 {
 	T base = mean * (1 - contrast), slope = brightness * contrast;
@@ -127,7 +127,7 @@ NN_WIDE(void, NAME(colours), (T *values, size_t n, T brightness, T contrast, T m
 }
 
 /* Sums of four bytes, nearly normal: mean 510, variance 4 (2^16 - 1) / 12. */
-NN_WIDE(void, NAME(noise), (T *values, const unsigned char *bytes, size_t n, T sd),
+NN_WIDE(void, NAME(noise), (T * values, const unsigned char *bytes, size_t n, T sd),
 	(values, bytes, n, sd))
 {
 	T unit = sd / (T)147.80054127099803;
@@ -137,7 +137,7 @@ NN_WIDE(void, NAME(noise), (T *values, const unsigned char *bytes, size_t n, T s
 					bytes[4 * i + 3] - 510);
 }
 
-NN_WIDE(void, NAME(mix), (T *values, const T *others, size_t n, T share),
+NN_WIDE(void, NAME(mix), (T * values, const T *others, size_t n, T share),
 	(values, others, n, share))
 {
 	for (size_t i = 0; i < n; i++)

@@ -212,8 +212,8 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 	if (t->steps ? !ds->sequences || nn_sequences_width(ds, t) == 0
 		     : !nn_mul(ds->rows, t->size, &values))
 		return damaged(r, "targets have other rows than inputs");
-	if (t->steps && !nn_mul(nn_sequence_begin(ds->sequences, ds->rows), nn_sequences_width(ds, t),
-				&values))
+	if (t->steps &&
+	    !nn_mul(nn_sequence_begin(ds->sequences, ds->rows), nn_sequences_width(ds, t), &values))
 		return damaged(r, "targets have other steps than inputs");
 	return load(r, nn_json_get(target, "section"), values,
 		    t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype), &t->values);

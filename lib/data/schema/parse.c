@@ -192,7 +192,8 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	for (size_t i = 0; input->lengths && i < input->n_columns; i++)
 		if (input->columns[i].category || input->columns[i].hashed)
 			return nn_fail(err, NN_EFORMAT,
-				       "columns[%zu]: expected a number, of an input with lengths", i);
+				       "columns[%zu]: expected a number, of an input with lengths",
+				       i);
 	if (nn_json_get(value, "characters") &&
 	    parse_characters(nn_json_get(value, "characters"), input, err) < 0)
 		return -1;

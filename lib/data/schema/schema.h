@@ -52,7 +52,8 @@ struct nn_input_schema {
 	char *name;                /* NULL: the only one */
 	struct nn_shape shape;     /* per row, language order */
 	bool lengths; /* rows are of different length: of shape the first dimension is the longest */
-	struct nn_column *columns; /* NULL: not a table; where rows are of different length those of a step */
+	struct nn_column *
+		columns; /* NULL: not a table; where rows are of different length those of a step */
 	size_t n_columns;
 	char separator;  /* of tables, where their first line does not tell it; else 0 */
 	bool zero_based; /* indices of LIBSVM count from 0 */
@@ -74,7 +75,8 @@ struct nn_target_schema {
 	/* --ignore: a label that is none of them, of nn.train; NULL: every other is unknown */
 	char *ignored;
 	double *mean, *sd; /* per target column, NULL: not scaled */
-	bool steps; /* of the network, in no file: there is one for each step of rows of different length */
+	bool steps; /* of the network, in no file: there is one for each step of rows of different
+		       length */
 };
 
 /*

@@ -279,14 +279,16 @@ out:
 
 /* ---- targets of each step ---- */
 
-bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target, const struct nn_array *array)
+bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target,
+			    const struct nn_array *array)
 {
 	const struct nn_sequences *s = ds->sequences;
 	const struct nn_shape *shape = &array->shape;
 	int rank = s->padded ? 2 : 1;
 
-	if (shape->rank < rank || (s->padded ? shape->dim[0] != ds->rows || shape->dim[1] != s->padded
-					     : shape->dim[0] != nn_sequence_begin(s, ds->rows)))
+	if (shape->rank < rank ||
+	    (s->padded ? shape->dim[0] != ds->rows || shape->dim[1] != s->padded
+		       : shape->dim[0] != nn_sequence_begin(s, ds->rows)))
 		return false;
 	if (ds->schema->targets[target].steps)
 		return shape->rank <= rank + 1;

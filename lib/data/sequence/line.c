@@ -186,8 +186,8 @@ static int read_element(struct nn_line_reader *l, struct nn_line_target *t, stru
 	t->each = t->each ? t->each : each;
 	return each > 0 && each == t->each
 		       ? 0
-		       : nn_pull_fail(p, "%.60s: found a list of %zu, expected %zu as before", t->name,
-				      each, t->each ? t->each : 1);
+		       : nn_pull_fail(p, "%.60s: found a list of %zu, expected %zu as before",
+				      t->name, each, t->each ? t->each : 1);
 }
 
 static int read_target(struct nn_line_reader *l, struct nn_line_target *t, struct nn_pull *p,
@@ -284,7 +284,8 @@ static int take_weight(struct nn_line_reader *l, struct nn_error *err)
 	if (!l->weighs)
 		return 0;
 	if ((ds->rows + 1) * sizeof l->weight > l->weights.room &&
-	    nn_block_reserve(&l->weights, (ds->rows + ds->rows / 4 + 1) * sizeof l->weight, err) < 0)
+	    nn_block_reserve(&l->weights, (ds->rows + ds->rows / 4 + 1) * sizeof l->weight, err) <
+		    0)
 		return -1;
 	((double *)l->weights.data)[ds->rows] = l->weight;
 	return 0;

@@ -32,9 +32,9 @@ struct nn_line_reader {
 	struct nn_line_target *targets;
 	size_t n_targets; /* that are read; 0: none */
 	size_t length;    /* steps of the row */
-	bool weighs;            /* rows have weights, as the first one says; its rows that were read: */
+	bool weighs;      /* rows have weights, as the first one says; its rows that were read: */
 	struct nn_block weights; /* double [rows] */
-	double weight;          /* of the row; -1: it has none */
+	double weight;           /* of the row; -1: it has none */
 	char depth_said[NN_LIMIT_TEXT];
 };
 

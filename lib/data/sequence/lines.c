@@ -90,7 +90,8 @@ static int set_target(struct nn_dataset *ds, const char *file, size_t i,
 {
 	bool numbers = want ? want->numbers || t->point_line : !ds->schema->targets[i].labels;
 
-	if (t->list && t->by_step && !t->words && (numbers || t->each) && ds->schema->targets[i].steps)
+	if (t->list && t->by_step && !t->words && (numbers || t->each) &&
+	    ds->schema->targets[i].steps)
 		return set_step_numbers(ds, file, i, want, t, err);
 	if (t->list && (!t->by_step || numbers || t->each))
 		return set_numbers(ds, file, i, want, t, err);

@@ -68,7 +68,8 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 		source.data = (const char *)ds->inputs[input].source.data +
 			      nn_sequence_begin(s, rows[r]) * step * nn_dtype_size(source.dtype);
 		source.stride = row.size = row.n_columns ? step : length * step;
-		nn_fill_input(&row, ds->dtype, &source, NULL, row.n_columns ? length : 1, false, to);
+		nn_fill_input(&row, ds->dtype, &source, NULL, row.n_columns ? length : 1, false,
+			      to);
 		pad(ds, code, length * step, to);
 	}
 	return 0;
@@ -144,8 +145,8 @@ static const struct nn_source_ops sequences = { .fill_input = fill_input,
 
 /* ---- measuring ---- */
 
-int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n, uint64_t **steps,
-		       size_t *n_steps, struct nn_error *err)
+int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t n,
+		       uint64_t **steps, size_t *n_steps, struct nn_error *err)
 {
 	const struct nn_sequences *s = ds->sequences;
 
@@ -260,8 +261,7 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 			"%s: rows of different length (input ?xN) come as JSON lines or .npz, "
 			"this is %s",
 			nn_input_name(input), reading->format->name);
-	if (nn_sequences_new(ds, err) < 0 ||
-	    readers[i].read(ds, input, reading, err) < 0)
+	if (nn_sequences_new(ds, err) < 0 || readers[i].read(ds, input, reading, err) < 0)
 		return -1;
 	nn_sequences_source(ds);
 	return 0;

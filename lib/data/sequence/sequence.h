@@ -35,8 +35,8 @@ int nn_sequences_close(struct nn_dataset *ds, const char *file, struct nn_error 
 /* The target's values, of size, are those of steps from now on. */
 void nn_sequences_by_step(struct nn_dataset *ds, size_t target);
 /*
- * Values of the input lie in its array: they are numbers of categories where an embedding takes them,
- * else columns to be scaled or filled.
+ * Values of the input lie in its array: they are numbers of categories where an embedding takes
+ * them, else columns to be scaled or filled.
  */
 int nn_sequences_take_input(struct nn_dataset *ds, const char *place,
 			    const struct nn_want_input *want, struct nn_error *err);

@@ -58,7 +58,7 @@ static inline void take_window(struct cutter *c, size_t at, uint64_t newlines, u
 	c->lines += (uint64_t)__builtin_popcountll(newlines);
 }
 
-NN_WIDE(void, cut_plain, (struct cutter *c), (c))
+NN_WIDE(void, cut_plain, (struct cutter * c), (c))
 {
 	for (size_t at = 0; at < c->n; at += 64) {
 		uint64_t newlines = nn_mask_equal(c->text + at, '\n') & nn_window_bits(c->n - at);
@@ -68,7 +68,7 @@ NN_WIDE(void, cut_plain, (struct cutter *c), (c))
 }
 
 /* False when the text has quotes that mean themselves. */
-NN_WIDE(bool, cut_quoted, (struct cutter *c), (c))
+NN_WIDE(bool, cut_quoted, (struct cutter * c), (c))
 {
 	struct nn_quotes state = { 0, 1 };
 

@@ -119,8 +119,8 @@ static int read_record(struct nn_table *t, const struct nn_record *r, void *valu
 static int bad_record(struct nn_table *t)
 {
 	for (size_t c = 0; c < t->width; c++)
-		t->columns[c].unseen -= t->columns[c].unseen > 0 &&
-					t->columns[c].unseen_line == t->record.line;
+		t->columns[c].unseen -=
+			t->columns[c].unseen > 0 && t->columns[c].unseen_line == t->record.line;
 	return 2;
 }
 

@@ -30,7 +30,7 @@ bool nn_walk_on(struct nn_walk *w, const char *text, size_t n, char separator)
 	return false;
 }
 
-NN_WIDE(bool, walk_fast, (struct nn_walk *w, const char *text, size_t n, char separator),
+NN_WIDE(bool, walk_fast, (struct nn_walk * w, const char *text, size_t n, char separator),
 	(w, text, n, separator))
 {
 	struct nn_quotes state = { 0, 1 };

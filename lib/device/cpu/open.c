@@ -26,9 +26,8 @@
 #if defined __x86_64__
 static bool has_avx512(void)
 {
-	return NN_CPU_HAS(AVX512F) && NN_CPU_HAS(AVX512VL) &&
-	       NN_CPU_HAS(AVX512DQ) && NN_CPU_HAS(AVX512BW) &&
-	       NN_CPU_HAS(FMA);
+	return NN_CPU_HAS(AVX512F) && NN_CPU_HAS(AVX512VL) && NN_CPU_HAS(AVX512DQ) &&
+	       NN_CPU_HAS(AVX512BW) && NN_CPU_HAS(FMA);
 }
 
 /* Products of bytes; AVX-512 was made without them first. */

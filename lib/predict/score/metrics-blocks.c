@@ -9,11 +9,10 @@
 int nn_metrics_take_sums(struct nn_metrics *m, struct nn_error *err)
 {
 	m->sums_bytes = sizeof *m->open + (m->classes ? 0 : m->columns * sizeof *m->open->columns);
-	m->block_bytes =
-		m->sums_bytes +
-		(nn_metrics_by_row(m)
-			 ? NN_METRICS_BLOCK * m->positions * sizeof(struct nn_metric_row)
-			 : 0);
+	m->block_bytes = m->sums_bytes +
+			 (nn_metrics_by_row(m)
+				  ? NN_METRICS_BLOCK * m->positions * sizeof(struct nn_metric_row)
+				  : 0);
 	m->open = nn_alloc(1, m->block_bytes, err);
 	m->total = nn_alloc(1, m->sums_bytes, err);
 	m->waiting = nn_alloc(NN_METRICS_LEVELS, m->sums_bytes, err);

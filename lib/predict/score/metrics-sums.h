@@ -13,8 +13,8 @@ struct column_sums {
 
 /* Of a run of rows. */
 struct nn_metric_sums {
-	double rows;                  /* how many */
-	double loss, weight;          /* the loss is their quotient; of numbers: what positions weigh */
+	double rows;         /* how many */
+	double loss, weight; /* the loss is their quotient; of numbers: what positions weigh */
 	struct column_sums columns[]; /* numbers alone */
 };
 

@@ -158,8 +158,7 @@ static int begin(struct nn_tries *all, struct nn_error *err)
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (all->trials == MAP_FAILED)
 		return nn_fail_errno(err, NN_ENOMEM, "--try: %zu trainings", all->n);
-	snprintf(all->directory, sizeof all->directory, "%s/nn-try.XXXXXX",
-		 nn_temporary_folder());
+	snprintf(all->directory, sizeof all->directory, "%s/nn-try.XXXXXX", nn_temporary_folder());
 	if (!mkdtemp(all->directory)) {
 		nn_fail_errno(err, NN_EFAIL, "--try: %s", all->directory);
 		*all->directory = '\0';

@@ -15,8 +15,8 @@
 
 /*
  * Are leaves so short that stores of their sums on the way cost more than loads twice as many? On
- * AMD's cores, the only ones with SSE4A, which take two cycles for a store of 64 bytes; elsewhere it
- * costs up to 9 %.
+ * AMD's cores, the only ones with SSE4A, which take two cycles for a store of 64 bytes; elsewhere
+ * it costs up to 9 %.
  */
 #ifdef NN_PAIR
 static bool pairs_pay(const struct nn_outer *o)

@@ -294,12 +294,11 @@ NN_INLINE void step_few_rows(const struct nn_tile_step_args *a, struct nn_spot p
 {
 	const bool bias = r->m + p.thread / NN_FEW_CHANNELS == a->t.m;
 	if (r->to)
-		step_at(&s->step[bias], &a->u[bias],
-			(size_t)(r->to - (bias ? a->t.bias : a->t.dw)), &r->sum);
+		step_at(&s->step[bias], &a->u[bias], (size_t)(r->to - (bias ? a->t.bias : a->t.dw)),
+			&r->sum);
 }
 
-NN_SCRIPT(few_rows_step, struct nn_tile_step_args, struct few_step, struct few_rows,
-	  NN_FEW_THREADS)
+NN_SCRIPT(few_rows_step, struct nn_tile_step_args, struct few_step, struct few_rows, NN_FEW_THREADS)
 {
 	const size_t end = nn_bound_at(&a->t.leaf, a->t.leaf.n);
 	unsigned turn = 0;
