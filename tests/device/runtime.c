@@ -198,21 +198,29 @@ static const struct nn_cuda_kernel *kernel_of(const void *function)
 	abort();
 }
 
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
-			     cudaStream_t stream)
+/* Of sm_90: kernels wait for one another by themselves; here work is done when it is asked for. */
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
+{
+	CALL(cudaErrorLaunchFailure);
+	kernel_of(kernel);
+	attributes->ptxVersion = 90;
+	return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **args)
 {
 	const struct nn_cuda_kernel *k = kernel_of(kernel);
 	struct work *w;
 
-	(void)shared;
-	if (block.x != k->threads)
+	if (how->blockDim.x != k->threads || how->numAttrs != 1 ||
+	    how->attrs->id != cudaLaunchAttributeProgrammaticStreamSerialization)
 		abort();
 	CALL(cudaErrorLaunchFailure);
 	w = work_new(k->bytes);
 	w->kernel = k;
-	w->blocks = grid.x;
+	w->blocks = how->gridDim.x;
 	memcpy(w->args, args[0], k->bytes);
-	do_work(stream, w);
+	do_work(how->stream, w);
 	return cudaSuccess;
 }
 

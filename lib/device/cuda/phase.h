@@ -31,6 +31,18 @@ struct nn_spot {
 #ifdef __CUDACC__
 
 #define NN_AHEAD _Pragma("unroll 8") /* of a loop whose loads may run ahead */
+
+/*
+ * The first thing that kernels say: the next one may get its threads ready, and this one's go on
+ * when the kernels before it are done. Who launches them so looks whether they can (queue.c).
+ */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+#define NN_TAKE_TURN() \
+	asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" : : : "memory")
+#else
+#define NN_TAKE_TURN() (void)0
+#endif
+
 #define NN_RUN(name) NN_CAT(nn_run_##name, NN_SUFFIX_T)
 
 #define NN_MAP(name, args_t) \
@@ -39,6 +51,7 @@ struct nn_spot {
 		NN_RUN(name)(const __grid_constant__ args_t args) \
 	{ \
 		size_t i = (size_t)blockIdx.x * NN_MAP_THREADS + threadIdx.x; \
+		NN_TAKE_TURN(); \
 		if (i < args.n) \
 			name##_at(&args, i); \
 	} \
@@ -54,6 +67,7 @@ struct nn_spot {
 		__shared__ __align__(16) shared_t shared; \
 		reg_t reg; \
 		struct nn_spot p = { blockIdx.x, threadIdx.x }; \
+		NN_TAKE_TURN(); \
 		name##_script(&args, p, &shared, &reg); \
 	} \
 	extern "C" const struct nn_cuda_kernel NN_SIMT( \
@@ -67,9 +81,10 @@ struct nn_spot {
 	} while (0)
 
 /*
- * NN_COPY(to, from): a number into shared memory, which is there after the phase in which NN_COPIED
- * was said; the thread does other things meanwhile, where the device can. NN_COPY_WIDE: NN_WIDE
- * numbers, 16 bytes, aligned to as many.
+ * NN_COPY(to, from): a number into shared memory; the thread does other things meanwhile, where the
+ * device can. NN_COPY_WIDE: NN_WIDE numbers, 16 bytes, aligned to as many. NN_ASKED() ends a group
+ * of them; after the phase in which NN_COPIED(n) was said all are there but those of the n groups
+ * that were ended last, and after NN_COPIED(0) all.
  */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 #define NN_COPY(to, from) \
@@ -82,50 +97,64 @@ struct nn_spot {
 		     : \
 		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
 		       "l"(__cvta_generic_to_global(from)))
-#define NN_COPIED() asm volatile("cp.async.wait_all;" : : : "memory")
+#define NN_ASKED() asm volatile("cp.async.commit_group;" : : : "memory")
+#define NN_COPIED(n) \
+	do { \
+		if ((n) == 0) \
+			asm volatile("cp.async.wait_all;" : : : "memory"); \
+		else \
+			asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory"); \
+	} while (0)
 #else
 #define NN_COPY(to, from) (*(to) = *(from))
 #define NN_COPY_WIDE(to, from) (*(float4 *)(to) = *(const float4 *)(from))
-#define NN_COPIED() (void)0
+#define NN_ASKED() (void)0
+#define NN_COPIED(n) (void)(n)
 #endif
 
 #else
 
 #define NN_AHEAD
 
-/* Nothing is there before NN_COPIED. */
-static _Thread_local struct {
-	real *to;
-	const real *from;
-} nn_copies[256];
-static _Thread_local size_t nn_n_copies;
+/* What a thread of the kernel has asked for: nothing is there before NN_COPIED. */
+#define NN_COPIES 128
+struct nn_copies {
+	unsigned n, groups; /* groups: ended */
+	struct {
+		real *to;
+		const real *from;
+		unsigned n, group;
+	} at[NN_COPIES];
+};
+static _Thread_local struct nn_copies *nn_copies; /* of the thread whose turn it is */
 
-static inline void nn_copy(real *to, const real *from)
+static inline void nn_copy(real *to, const real *from, unsigned n)
 {
-	if (nn_n_copies == sizeof nn_copies / sizeof nn_copies[0])
-		abort(); /* nobody waits for them */
-	memset(to, 0xff, sizeof *to);
-	nn_copies[nn_n_copies].to = to;
-	nn_copies[nn_n_copies++].from = from;
+	struct nn_copies *c = nn_copies;
+
+	if (c->n == NN_COPIES || ((uintptr_t)to | (uintptr_t)from) % (n * sizeof *to))
+		abort(); /* nobody waits for them; a device would trap */
+	memset(to, 0xff, n * sizeof *to);
+	c->at[c->n].to = to;
+	c->at[c->n].from = from;
+	c->at[c->n].n = n;
+	c->at[c->n++].group = c->groups;
 }
 
-static inline void nn_copy_wide(real *to, const real *from)
+static inline void nn_copied(unsigned but)
 {
-	if (((uintptr_t)to | (uintptr_t)from) % 16)
-		abort(); /* a device would trap */
-	for (size_t i = 0; i < NN_WIDE; i++)
-		nn_copy(to + i, from + i);
-}
+	struct nn_copies *c = nn_copies;
+	unsigned done = 0;
 
-static inline void nn_copied(void)
-{
-	for (size_t i = 0; i < nn_n_copies; i++)
-		*nn_copies[i].to = *nn_copies[i].from;
-	nn_n_copies = 0;
+	for (; done < c->n && (but == 0 || c->at[done].group + but < c->groups); done++)
+		memcpy(c->at[done].to, c->at[done].from, c->at[done].n * sizeof(real));
+	c->n -= done;
+	memmove(c->at, c->at + done, c->n * sizeof c->at[0]);
 }
-#define NN_COPY(to, from) nn_copy(to, from)
-#define NN_COPY_WIDE(to, from) nn_copy_wide(to, from)
-#define NN_COPIED() nn_copied()
+#define NN_COPY(to, from) nn_copy(to, from, 1)
+#define NN_COPY_WIDE(to, from) nn_copy(to, from, NN_WIDE)
+#define NN_ASKED() (void)nn_copies->groups++
+#define NN_COPIED(n) nn_copied(n)
 
 extern _Thread_local bool nn_cuda_backwards; /* threads of a phase */
 
@@ -144,30 +173,39 @@ extern _Thread_local bool nn_cuda_backwards; /* threads of a phase */
 
 #define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
 	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
-				  unsigned threads_); \
+				  unsigned threads_, struct nn_copies *copies_); \
 	static void nn_run_##name(const void *args, size_t blocks) \
 	{ \
 		shared_t *s = (shared_t *)aligned_alloc(64, (sizeof *s + 63) / 64 * 64); \
 		reg_t *regs = (reg_t *)malloc((n_threads) * sizeof *regs); \
-		if (!s || !regs) \
+		struct nn_copies *copies = \
+			(struct nn_copies *)malloc((n_threads) * sizeof *copies); \
+		if (!s || !regs || !copies) \
 			abort(); \
+		for (unsigned t = 0; t < (n_threads); t++) \
+			copies[t].n = copies[t].groups = 0; \
 		for (size_t b = 0; b < blocks; b++) { \
 			struct nn_spot p = { b, 0 }; \
 			memset(s, 0xff, sizeof *s); \
 			memset(regs, 0xff, (n_threads) * sizeof *regs); \
-			name##_script((const args_t *)args, p, s, regs, n_threads); \
+			name##_script((const args_t *)args, p, s, regs, n_threads, copies); \
 		} \
+		for (unsigned t = 0; t < (n_threads); t++) \
+			if (copies[t].n) \
+				abort(); /* nobody waits for them */ \
+		free(copies); \
 		free(s); \
 		free(regs); \
 	} \
 	const struct nn_cuda_kernel NN_SIMT(name) = { #name, (void (*)(void))nn_run_##name, \
 						      n_threads, sizeof(args_t) }; \
 	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
-				  unsigned threads_)
+				  unsigned threads_, struct nn_copies *copies_)
 
 #define NN_PHASE(f, ...) \
 	for (unsigned t_ = 0; t_ < threads_; t_++) { \
 		p.thread = nn_cuda_backwards ? threads_ - 1 - t_ : t_; \
+		nn_copies = &copies_[p.thread]; \
 		f(a, p, s, &regs[p.thread], ##__VA_ARGS__); \
 	}
 

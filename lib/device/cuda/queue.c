@@ -17,6 +17,7 @@ struct nn_cuda_queue {
 	cudaEvent_t marks[2];
 	void *sums;
 	struct nn_cuda_blas *blas; /* NULL: the device has its own products */
+	bool in_turn; /* kernels wait for those before them by themselves (phase.h) */
 	cudaError_t failed; /* first, since the last wait */
 	const char *what;   /* did: a kernel, a copy */
 	const char *why;
@@ -54,11 +55,16 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 		    const void *args)
 {
 	struct nn_cuda_queue *q = queue_of(queue);
-	const dim3 grid = { (unsigned)blocks, 1, 1 }, block = { kernel->threads, 1, 1 };
 	void *pointers[] = { (void *)(uintptr_t)args };
+	cudaLaunchAttribute in_turn = { .id = cudaLaunchAttributeProgrammaticStreamSerialization,
+					.val.programmaticStreamSerializationAllowed = 1 };
+	const cudaLaunchConfig_t how = { .gridDim = { (unsigned)blocks, 1, 1 },
+					 .blockDim = { kernel->threads, 1, 1 },
+					 .stream = q->stream,
+					 .attrs = &in_turn,
+					 .numAttrs = q->in_turn };
 
-	note(q, cudaLaunchKernel((const void *)kernel->run, grid, block, pointers, 0, q->stream),
-	     kernel->name);
+	note(q, cudaLaunchKernelExC(&how, (const void *)kernel->run, pointers), kernel->name);
 }
 
 void nn_cuda_matmul(struct nn_queue *queue, const struct nn_cuda_matmul *matmul)
@@ -137,6 +143,18 @@ static cudaError_t make_events(struct nn_cuda_queue *q)
 	return error;
 }
 
+/* Kernels are compiled alike: for sm_90 or more they have it. */
+static cudaError_t find_in_turn(struct nn_cuda_queue *q)
+{
+	extern const struct nn_cuda_kernel nn_simt_tree_f32;
+	struct cudaFuncAttributes compiled;
+	cudaError_t error =
+		cudaFuncGetAttributes(&compiled, (const void *)nn_simt_tree_f32.run);
+
+	q->in_turn = error == cudaSuccess && compiled.ptxVersion >= 90;
+	return error;
+}
+
 static struct nn_queue *queue_open(const struct nn_device *device, struct nn_error *err)
 {
 	struct nn_cuda_queue *q = nn_alloc(1, sizeof *q, err);
@@ -148,7 +166,7 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	q->number = nn_cuda_number(device);
 	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
 	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
-	    (error = make_events(q)) == cudaSuccess &&
+	    (error = make_events(q)) == cudaSuccess && (error = find_in_turn(q)) == cudaSuccess &&
 	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess) {
 		if (nn_cuda_products(device) == NN_PRODUCTS_OWN ||
 		    (q->blas = nn_cuda_blas_new(q->number, device, q->stream, err)))

@@ -26,6 +26,23 @@ typedef struct {
 struct cudaDeviceProp {
 	char name[256];
 };
+struct cudaFuncAttributes {
+	int ptxVersion;
+};
+enum { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+typedef struct {
+	int id;
+	struct {
+		int programmaticStreamSerializationAllowed;
+	} val;
+} cudaLaunchAttribute;
+typedef struct {
+	dim3 gridDim, blockDim;
+	size_t dynamicSmemBytes;
+	cudaStream_t stream;
+	cudaLaunchAttribute *attrs;
+	unsigned numAttrs;
+} cudaLaunchConfig_t;
 
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number);
@@ -56,7 +73,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_line, const void *from, size_t from_line,
 			      size_t bytes, size_t lines, int kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
-			     cudaStream_t stream);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **args);
 
 #endif

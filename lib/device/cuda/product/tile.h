@@ -351,7 +351,7 @@ NN_INLINE void NN_SIZED(add)(const struct nn_tile_args *a, struct nn_spot p,
 	}
 	if (image && p.thread == 0) /* whoever reads it has done so, whoever sets it comes later */
 		s->hole[(turn + 2) % 3] = 0;
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void NN_SIZED(first)(const struct nn_tile_args *a, struct nn_spot p,
@@ -360,7 +360,7 @@ NN_INLINE void NN_SIZED(first)(const struct nn_tile_args *a, struct nn_spot p,
 {
 	if (d < end)
 		NN_SIZED(load)(a, p, s, r, what, image, d, end, 0);
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 /* A thread's elements that are there, at m and n of their group. */

@@ -97,7 +97,7 @@ NN_INLINE void begin_tiny(const struct nn_tile_args *a, struct nn_spot p, struct
 	r->n = p.block % across * NN_TINY_CHANNELS;
 	r->sum = 0;
 	load_tiny(a, p, s, r, input, 0, 0);
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void add_tiny(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s,
@@ -115,7 +115,7 @@ NN_INLINE void add_tiny(const struct nn_tile_args *a, struct nn_spot p, struct t
 		for (unsigned k = 0; d + k < a->depth; k++)
 			r->sum = r_fma(x[k], w[tiny_at(input, n, k)], r->sum);
 	}
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void put_tiny(const struct nn_tile_args *a, struct nn_spot p, struct tiny *s,

@@ -94,7 +94,7 @@ NN_INLINE void begin_few(const struct nn_tile_args *a, struct nn_spot p, struct 
 	from = a->first ? NULL : weight_of(a, p, r, a->dw);
 	r->sum = from ? *from : 0;
 	load_few(a, p, s, r, image, begin, end, 0);
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void add_few(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
@@ -120,7 +120,7 @@ NN_INLINE void add_few(const struct nn_tile_args *a, struct nn_spot p, struct fe
 						       r->sum);
 		}
 	}
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void put_few(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
@@ -202,7 +202,7 @@ NN_INLINE void begin_few_rows(const struct nn_tile_args *a, struct nn_spot p, st
 		r->to = a->bias + n;
 	}
 	load_few_rows(a, p, s, r, 0, end, 0);
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 /* A leaf is finished: it is added to the subtrees that it completes. */
@@ -244,7 +244,7 @@ NN_INLINE void add_few_rows(const struct nn_tile_args *a, struct nn_spot p, stru
 		if (left == n && d + n < end)
 			break;
 	}
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void put_few_rows(const struct nn_tile_args *a, struct nn_spot p, struct few *s,
@@ -338,7 +338,7 @@ NN_INLINE void begin_biases(const struct nn_weights_args *a, struct nn_spot p, s
 	if (!a->first && p.thread < NN_BIASES && r->n + p.thread < a->size)
 		r->sum = a->dw[r->n + p.thread];
 	load_biases(a, p, s, r, begin, end, 0);
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void add_biases(const struct nn_weights_args *a, struct nn_spot p, struct biases *s,
@@ -356,7 +356,7 @@ NN_INLINE void add_biases(const struct nn_weights_args *a, struct nn_spot p, str
 				r->sum = v_add(r->sum, s->dy[turn % 2][k][p.thread]);
 		}
 	}
-	NN_COPIED();
+	NN_COPIED(0);
 }
 
 NN_INLINE void put_biases(const struct nn_weights_args *a, struct nn_spot p, struct biases *s,
