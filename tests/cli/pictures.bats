@@ -101,6 +101,11 @@ says() {
   says 1 'nn-train: fewer: has nothing for 9 of images' nn-train -q -m "$segment" -o no --valid=images,fewer images masks
 }
 
+@test "pictures: a plan reads as many masks as pictures, and says how many there are" {
+  run -0 --separate-stderr nn-train -m 'conv2d 2 3x3 pad=1, relu, conv2d ? 1x1' --explain large large-masks
+  [[ $output == *'samples: 300, '* ]]
+}
+
 @test "pictures: an autoencoder learns pictures as numbers" {
   nn-train -q -m 'flatten, dense 4, relu, dense 192' --loss=mse --steps=2 -o auto images images
   nn-predict --to=npy auto images | head -c 128 | grep -q "'shape': (10, 192)"

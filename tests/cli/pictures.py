@@ -98,6 +98,10 @@ def good():
             [[row[2 * k] << 4 | row[2 * k + 1] for k in range(4)] for row in mask], 8, GREY, 4))
         masked += [(f"{i}.png", open(f"images/{i}.png", "rb").read()), (f"{i}.seg.png", open(f"masks/{i}.png", "rb").read())]
     tar("masked.tar", masked)
+    large = png([[0, 90, 180] * 200] * 200, 200), png([[0] * 100 + [1] * 100] * 200, 200, GREY)
+    for i in range(300):  # more than a plan reads
+        put(f"large/{i:03}.png", large[0])
+        put(f"large-masks/{i:03}.png", large[1])
     put("jpeg/red/a.jpg", JPEG)
     put("jpeg/blue/b.JPEG", JPEG)
     for labels, name in ((1, "c10.bin"), (2, "c100.bin")):

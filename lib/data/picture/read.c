@@ -77,15 +77,25 @@ static int check_stem(struct pictures *p, const struct nn_picture_sample *s, siz
 
 /* ---- samples into rows ---- */
 
+/* Rows that are asked for at most: the first ones, or as many targets as a sample has inputs. */
+static size_t most_rows(const struct pictures *p)
+{
+	const struct nn_dataset *ds = p->ds;
+
+	return ds->files.first                                 ? ds->files.first
+	       : ds->files.sample && !p->reading->inputs ? ds->inputs[0].array.shape.dim[0]
+							       : SIZE_MAX;
+}
+
 static int read_samples(struct pictures *p, size_t *n, struct nn_error *err)
 {
 	size_t bytes = 0,
 	       most = p->store && p->ds->files.memory < MOST_BYTES ? p->ds->files.memory
 								   : MOST_BYTES,
-	       first = p->ds->files.first;
+	       left = most_rows(p) - p->rows;
 
 	*n = 0;
-	while (!p->ended && *n < MOST_SAMPLES && bytes < most && (!first || p->rows + *n < first)) {
+	while (!p->ended && *n < MOST_SAMPLES && bytes < most && *n < left) {
 		struct nn_picture_sample *s = &p->samples[*n];
 		int got = nn_sample_reader_next(&p->reader, s, err);
 
@@ -192,7 +202,7 @@ static bool is_enough(struct pictures *p)
 {
 	size_t most = p->ds->files.sample, count = nn_sample_reader_count(&p->reader);
 
-	if (p->ds->files.first && p->rows >= p->ds->files.first)
+	if (p->rows >= most_rows(p))
 		return true;
 	if (!most || p->rows * (p->inputs.rows.size + p->targets.rows.size) < most)
 		return false;
