@@ -118,7 +118,7 @@ struct nn_spot {
 
 /* What a thread of the kernel has asked for: nothing is there before NN_COPIED. */
 #define NN_COPIES 128
-struct nn_copies {
+struct nn_asked {
 	unsigned n, groups; /* groups: ended */
 	struct {
 		real *to;
@@ -126,11 +126,11 @@ struct nn_copies {
 		unsigned n, group;
 	} at[NN_COPIES];
 };
-static _Thread_local struct nn_copies *nn_copies; /* of the thread whose turn it is */
+static _Thread_local struct nn_asked *nn_copies; /* of the thread whose turn it is */
 
 static inline void nn_copy(real *to, const real *from, unsigned n)
 {
-	struct nn_copies *c = nn_copies;
+	struct nn_asked *c = nn_copies;
 
 	if (c->n == NN_COPIES || ((uintptr_t)to | (uintptr_t)from) % (n * sizeof *to))
 		abort(); /* nobody waits for them; a device would trap */
@@ -143,7 +143,7 @@ static inline void nn_copy(real *to, const real *from, unsigned n)
 
 static inline void nn_copied(unsigned but)
 {
-	struct nn_copies *c = nn_copies;
+	struct nn_asked *c = nn_copies;
 	unsigned done = 0;
 
 	for (; done < c->n && (but == 0 || c->at[done].group + but < c->groups); done++)
@@ -173,13 +173,13 @@ extern _Thread_local bool nn_cuda_backwards; /* threads of a phase */
 
 #define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
 	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
-				  unsigned threads_, struct nn_copies *copies_); \
+				  unsigned threads_, struct nn_asked *copies_); \
 	static void nn_run_##name(const void *args, size_t blocks) \
 	{ \
 		shared_t *s = (shared_t *)aligned_alloc(64, (sizeof *s + 63) / 64 * 64); \
 		reg_t *regs = (reg_t *)malloc((n_threads) * sizeof *regs); \
-		struct nn_copies *copies = \
-			(struct nn_copies *)malloc((n_threads) * sizeof *copies); \
+		struct nn_asked *copies = \
+			(struct nn_asked *)malloc((n_threads) * sizeof *copies); \
 		if (!s || !regs || !copies) \
 			abort(); \
 		for (unsigned t = 0; t < (n_threads); t++) \
@@ -200,7 +200,7 @@ extern _Thread_local bool nn_cuda_backwards; /* threads of a phase */
 	const struct nn_cuda_kernel NN_SIMT(name) = { #name, (void (*)(void))nn_run_##name, \
 						      n_threads, sizeof(args_t) }; \
 	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
-				  unsigned threads_, struct nn_copies *copies_)
+				  unsigned threads_, struct nn_asked *copies_)
 
 #define NN_PHASE(f, ...) \
 	for (unsigned t_ = 0; t_ < threads_; t_++) { \
