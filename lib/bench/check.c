@@ -29,8 +29,9 @@ static void **params_f64(const struct nn_program *program, void *const *params, 
 
 /* ---- prediction ---- */
 
+/* n that are compared, and others that tell how large outputs are: one row's may be near 0. */
 struct rows {
-	size_t n;
+	size_t n, all;
 	double **in, **out;
 };
 
@@ -39,12 +40,13 @@ static size_t row_of(const struct nn_trial *t, size_t i, size_t n)
 	return n > 1 ? i * (t->options.batch - 1) / (n - 1) : 0;
 }
 
-/* The inputs of the last call's rows, in f64. */
+/* The inputs of the last call's rows, in f64, and of other calls'. */
 static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *err)
 {
 	r->n = t->options.batch < CHECKED_ROWS ? t->options.batch : CHECKED_ROWS;
-	r->in = (double **)nn_bench_model_rows(t->subject, false, r->n, NN_F64, err);
-	r->out = (double **)nn_bench_model_rows(t->subject, true, r->n, NN_F64, err);
+	r->all = t->n_rows < CHECKED_ROWS ? r->n : CHECKED_ROWS;
+	r->in = (double **)nn_bench_model_rows(t->subject, false, r->all, NN_F64, err);
+	r->out = (double **)nn_bench_model_rows(t->subject, true, r->all, NN_F64, err);
 	if (!r->in || !r->out)
 		return -1;
 	for (size_t k = 0; k < (size_t)t->subject->program->n_inputs; k++) {
@@ -53,6 +55,8 @@ static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *
 		for (size_t i = 0; i < r->n * size; i++)
 			r->in[k][i] = nn_real_at(t->options.device->dtype, t->in[k],
 						 row_of(t, i / size, r->n) * size + i % size);
+		for (size_t i = r->n * size; i < r->all * size; i++)
+			r->in[k][i] = nn_real_at(t->options.device->dtype, t->values[k], i);
 	}
 	return 0;
 }
@@ -71,9 +75,10 @@ static double difference_of(const struct nn_trial *t, const struct rows *r)
 
 			if (isnan(found) != isnan(r->out[k][i]))
 				return INFINITY;
-			largest = fmax(largest, fabs(r->out[k][i]));
 			off = fmax(off, fabs(found - r->out[k][i]));
 		}
+		for (size_t i = 0; i < r->all * size; i++)
+			largest = fmax(largest, fabs(r->out[k][i]));
 	}
 	return off == 0 ? 0 : off / fmax(largest, 1e-30);
 }
@@ -93,7 +98,7 @@ static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, voi
 	}
 	if (nn_model_load(&model, &source, err) == 0 &&
 	    (session = nn_session_open(model, NULL, err)) && rows_init(t, &rows, err) == 0) {
-		nn_session_predict_f64(session, (const double *const *)rows.in, rows.n, rows.out,
+		nn_session_predict_f64(session, (const double *const *)rows.in, rows.all, rows.out,
 				       NULL);
 		*difference = difference_of(t, &rows);
 		status = 0;
