@@ -174,6 +174,9 @@ struct nn_last_args {
 
 /* ---- rows ---- */
 
+#define NN_SUM_ROWS 16    /* of a block of threads that sums rows (rowsum.h) */
+#define NN_NORM_COLUMNS 8 /* of a block of threads that sums columns of a leaf */
+
 struct nn_softmax_args {
 	size_t n, columns;
 	bool log, add;

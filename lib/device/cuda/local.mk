@@ -20,7 +20,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/product/product.c \
 	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \
-	lib/device/cuda/rows.c \
+	lib/device/cuda/rows.c lib/device/cuda/rowsum.h \
 	lib/device/cuda/step.h \
 	lib/device/cuda/table.c \
 	lib/device/cuda/product/tile.h \
@@ -30,6 +30,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/windows.h
 NN_CUDA_CU = \
 	lib/device/cuda/elements.cu \
+	lib/device/cuda/layernorm.cu \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/leaves.cu \

@@ -1,4 +1,4 @@
-/* softmax and layernorm, rows by threads. */
+/* softmax and layernorm. */
 #include "device/cuda/launch.h"
 
 static size_t elements(const struct nn_call *call)
@@ -75,11 +75,19 @@ static struct nn_layernorm_args layernorm_of(const struct nn_call *call)
 	return a;
 }
 
+/* NN_SUM_ROWS of them a block. */
+static void ask_rows(const struct nn_layernorm_args *a, const struct nn_call *call,
+		     const struct nn_cuda_kernel *kernel)
+{
+	if (a->n > 0)
+		nn_cuda_launch(call->site.queue, kernel, (a->n + NN_SUM_ROWS - 1) / NN_SUM_ROWS, a);
+}
+
 static void layernorm_forward(const struct nn_call *call)
 {
 	struct nn_layernorm_args a = layernorm_of(call);
 
-	NN_ASK(call->site.queue, layernorm, a);
+	ask_rows(&a, call, &NN_SIMT(layernorm));
 }
 
 static void layernorm_weights(const struct nn_call *call)
@@ -90,13 +98,13 @@ static void layernorm_weights(const struct nn_call *call)
 	NN_ARGS(struct nn_tree_args, t);
 
 	a.leaf = NN_CUDA(bounds)(queue, call->leaf, call->n_leaves, positions(&call->site), &room);
-	a.n = a.columns * call->n_leaves;
 	a.first = call->first;
 	for (int k = 0; k < 2; k++) {
 		a.dw[k] = call->dw[k];
 		a.rest[k] = (real *)(void *)room + (size_t)k * (call->n_leaves - 1) * a.columns;
 	}
-	NN_ASK(queue, layernorm_weights, a);
+	nn_cuda_launch(queue, &NN_SIMT(layernorm_weights),
+		       call->n_leaves * ((a.columns + NN_NORM_COLUMNS - 1) / NN_NORM_COLUMNS), &a);
 	t.n = a.columns;
 	t.step = a.columns;
 	t.n_leaves = call->n_leaves;
@@ -117,7 +125,7 @@ static void layernorm_backward(const struct nn_call *call)
 	if (!a.dx)
 		return;
 	a.add = call->dx_add[0];
-	NN_ASK(call->site.queue, layernorm_back, a);
+	ask_rows(&a, call, &NN_SIMT(layernorm_back));
 }
 
 static size_t layernorm_saved(const struct nn_site *site, size_t max_rows)

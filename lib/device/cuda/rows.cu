@@ -1,4 +1,4 @@
-/* A thread for a row of numbers: softmax, layernorm, losses, and what rows say as they pass. */
+/* A thread for a row of numbers: softmax, losses, and what rows say as they pass. */
 #include "device/cpu/loss.h"
 #include "device/cuda/phase.h"
 
@@ -151,85 +151,6 @@ NN_SCRIPT(wide_loss, struct nn_loss_args, struct wide_loss, struct wide_row, NN_
 	NN_PHASE(sum_exp);
 	NN_PHASE(put_loss);
 	NN_PHASE(put_gradient);
-}
-
-/* ---- layernorm ---- */
-
-struct centered {
-	const real *x, *dy, *gamma;
-	real mean, inverse;
-};
-
-NN_INLINE real term_square(const void *arg, size_t i, size_t k)
-{
-	const struct centered *c = (const struct centered *)arg;
-	real d = v_sub(c->x[i], c->mean);
-	(void)k;
-	return v_mul(d, d);
-}
-
-NN_INLINE real term_g(const void *arg, size_t i, size_t k)
-{
-	const struct centered *c = (const struct centered *)arg;
-	(void)k;
-	return v_mul(c->dy[i], c->gamma[i]);
-}
-
-NN_INLINE real normal_at(const struct centered *c, size_t i)
-{
-	return v_mul(v_sub(c->x[i], c->mean), c->inverse);
-}
-
-NN_INLINE real term_g_normal(const void *arg, size_t i, size_t k)
-{
-	return v_mul(term_g(arg, i, k), normal_at((const struct centered *)arg, i));
-}
-
-NN_MAP(layernorm, struct nn_layernorm_args)
-{
-	size_t n = a->columns;
-	struct centered c = { a->x + i * n, NULL, NULL, 0, 0 };
-	struct nn_sum_pair pair = { c.x, c.x };
-	c.mean = v_sum(v_term_value, &pair, n) / (real)n;
-	c.inverse = 1 / v_sqrt(v_sum(term_square, &c, n) / (real)n + a->eps);
-	for (size_t k = 0; k < n; k++)
-		a->y[i * n + k] = v_fma(normal_at(&c, k), a->gamma[k], a->beta[k]);
-	if (a->saved) {
-		a->saved[2 * i] = c.mean;
-		a->saved[2 * i + 1] = c.inverse;
-	}
-}
-
-NN_MAP(layernorm_back, struct nn_layernorm_args)
-{
-	size_t n = a->columns;
-	struct centered c = { a->x + i * n, a->dy + i * n, a->gamma, a->saved[2 * i],
-			      a->saved[2 * i + 1] };
-	real mean_g = v_sum(term_g, &c, n) / (real)n, mean_gn = v_sum(term_g_normal, &c, n) / (real)n;
-	for (size_t k = 0; k < n; k++) {
-		real d = v_fnma(normal_at(&c, k), mean_gn, v_sub(term_g(&c, k, 1), mean_g));
-		nn_put(a->dx + i * n + k, v_mul(d, c.inverse), a->add);
-	}
-}
-
-/* Column i % columns of a leaf: gamma's and beta's chains over its positions. */
-NN_MAP(layernorm_weights, struct nn_layernorm_args)
-{
-	size_t n = a->columns, leaf = i / n, k = i % n;
-	real *to[2], sum[2];
-	for (int w = 0; w < 2; w++) {
-		to[w] = (leaf ? a->rest[w] + (leaf - 1) * n : a->dw[w]) + k;
-		sum[w] = a->first ? 0 : *to[w];
-	}
-	for (size_t q = nn_bound_at(&a->leaf, leaf); q < nn_bound_at(&a->leaf, leaf + 1); q++) {
-		struct centered c = { a->x + q * n, NULL, NULL, a->saved[2 * q],
-				      a->saved[2 * q + 1] };
-		real d = a->dy[q * n + k];
-		sum[0] = v_fma(d, normal_at(&c, k), sum[0]);
-		sum[1] = v_add(sum[1], d);
-	}
-	*to[0] = sum[0];
-	*to[1] = sum[1];
 }
 
 /* ---- counts ---- */
