@@ -25,6 +25,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/table.c \
 	lib/device/cuda/product/tile.h \
 	lib/device/cuda/product/tiles.c \
+	lib/device/cuda/product/tiny.h \
 	lib/device/cuda/product/weights.c \
 	lib/device/cuda/windows.c \
 	lib/device/cuda/windows.h

@@ -37,17 +37,35 @@ NN_INLINE bool is_wide(const real *p, size_t row)
 	return ((uintptr_t)p | row * sizeof(real)) % 16 == 0;
 }
 
-NN_INLINE real tail(const struct nn_product_args *a, real v, size_t o, size_t at)
+/* What stands behind a product: its bias and residual are read before they are needed. */
+struct behind {
+	real bias, residual;
+};
+
+NN_INLINE struct behind behind_of(const struct nn_product_args *a, size_t o, size_t at)
+{
+	struct behind b;
+	b.bias = a->bias ? a->bias[o] : 0;
+	b.residual = a->residual ? a->residual[at] : 0;
+	return b;
+}
+
+NN_INLINE real tail_of(const struct nn_product_args *a, real v, struct behind b)
 {
 	if (a->bias)
-		v = v_add(v, a->bias[o]);
+		v = v_add(v, b.bias);
 	if (a->residual)
-		v = v_add(v, a->residual[at]);
+		v = v_add(v, b.residual);
 	if (a->act == NN_TAIL_RELU)
 		v = v_max(v_zero(), v);
 	else if (a->act == NN_TAIL_LEAKY)
 		v = v_select(v_gt(v, v_zero()), v, v_mul(a->slope, v));
 	return v;
+}
+
+NN_INLINE real tail(const struct nn_product_args *a, real v, size_t o, size_t at)
+{
+	return tail_of(a, v, behind_of(a, o, at));
 }
 
 #endif
