@@ -222,8 +222,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 		nn_text_addf(text, "augmentation: %s\n", nn_augment_list(plan->task->augment));
 	if (strchr(plan->task->device->name, '+'))
 		nn_text_addf(text,
-			     "device: %s: products of dense layers by cuBLASLt, whose bytes are "
-			     "those of a kind of device\n",
+			     "device: %s: products of dense layers and convolutions by cuBLASLt, "
+			     "whose bytes are those of a kind of device\n",
 			     plan->task->device->name);
 	nn_text_addf(text, "placement: %s\n",
 		     nn_placement(placement, sharers * nn_layout_parts(plan->layout),

@@ -121,10 +121,77 @@ sys.stdout.buffer.write(data[8 + struct.unpack("<Q", data[:8])[0]:])' "$1" | sha
   wide=(-m 'dense 400, relu, dense 400, relu, dense ?' --target=kind -b 96 --epochs=1 --leaves=1 --device=cuda some.csv)
   own=$(nn-train --explain=json "${wide[@]}" | jq .memory.device_workspace)
   [ "$(nn-train --explain=json "${wide[@]}" --precision=tf32 | jq .memory.device_workspace)" -ge $((own + (4 << 20))) ]
-  nn-train --explain "${wide[@]}" --precision=tf32 | grep -q '^device: cuda+tf32: products of dense layers by cuBLASLt'
+  nn-train --explain "${wide[@]}" --precision=tf32 | grep -q '^device: cuda+tf32: products of dense layers and convolutions by cuBLASLt'
   all=$(nn-train --explain=json "${wide[@]}" --precision=tf32 | jq .memory.device)
   NN_CUDA_ROOM=$((all + (3 * 8 << 20) + 65536)) nn-train -q "${wide[@]}" --precision=tf32 -o m.st
   [ -s m.st ]
+}
+
+# pictures OPTION...: a training of convolutions on digits.csv, one of several groups and one that is frozen among them
+pictures() {
+  [ -e digits.csv ] || zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 129 >digits.csv
+  nn-train -q -m 'input 1x8x8, conv2d 12 3x3 pad=1, relu, maxpool2d 2, conv2d 8 3x3 pad=1, batchnorm group=32, relu, conv2d 8 1x1, tanh, conv2d 8 3x3 groups=2, conv-transpose2d 6 2x2 stride=2, leaky-relu, flatten, dense ?' \
+    --target=digit --loss=cross-entropy --optimizer=sgd -b 64 --epochs=2 "$@" digits.csv
+}
+
+# near ONE OTHER MOST: the largest difference of tensors of f32, in parts of the largest value, is less than MOST, but not 0
+near() {
+  "$PYTHON" -c 'import json, struct, sys
+def values(name):
+    data = open(name, "rb").read()
+    n = 8 + struct.unpack("<Q", data[:8])[0]
+    return struct.unpack(f"<{(len(data) - n) // 4}f", data[n:])
+one, other = values(sys.argv[1]), values(sys.argv[2])
+off = max(abs(a - b) for a, b in zip(one, other)) / max(abs(b) for b in other)
+sys.exit(not (len(one) == len(other) and 0 < off < float(sys.argv[3])))' "$@"
+}
+
+@test "products: those of convolutions are the library's, near those of f32, the same bytes twice, with few columns in memory too" {
+  pictures --device=cpu -o cpu.st
+  for how in 'reproducible=no 2e-6' 'precision=tf32 2e-3'; do
+    read -r how most <<<"$how"
+    NN_CUBLAS_CALLS=calls NN_CUDA_NODES=nodes pictures --device=cuda --$how -o m.st
+    read -r _ products <calls
+    [ "$products" = 28 ] # of two steps, then they are replayed: three of a layer, of the first two, those of several groups are ours
+    [ "$(grep -c '^columns' nodes)" = 6 ] && [ "$(grep -c '^image' nodes)" = 2 ] # those of 1x1 need none
+    near m.st cpu.st "$most"
+    pictures --device=cuda --$how -o again.st
+    [ "$(tensors again.st)" = "$(tensors m.st)" ]
+    for columns in 20000 3000; do # some rows, some lines of one
+      NN_CUBLAS_CALLS=calls NN_CUDA_COLUMNS=$columns pictures --device=cuda --$how -o m.st
+      read -r _ more <calls
+      [ "$more" -gt $((2 * products)) ]
+      near m.st cpu.st "$most"
+    done
+  done
+}
+
+@test "products: a convolution that is frozen and one of f16 with its scaled loss train as they do without the library" {
+  pictures --device=cpu -o base.st
+  pictures --device=cpu --init=base.st --freeze=4 -o cpu.st
+  pictures --device=cuda --precision=tf32 --init=base.st --freeze=4 -o m.st
+  near m.st cpu.st 3e-3
+  pictures --device=cuda --precision=f16 --log=log -o m.st
+  jq -se '.[-1] | .loss_scale == 65536 and .skipped_steps == 0' log
+  nn-train -q -m m.st --steps=0 --precision=f32 -o wide.st
+  near wide.st base.st 4e-3
+}
+
+@test "products: the plan counts columns, and a training takes no more of the device than planned" {
+  [ -e digits.csv ] || zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 129 >digits.csv
+  wide=(-m 'input 1x8x8, conv2d 16 3x3 pad=1, relu, conv2d 16 3x3 pad=1, relu, maxpool2d 2, flatten, dense ?' --target=digit --loss=cross-entropy -b 64 --epochs=1 --leaves=1 --device=cuda digits.csv)
+  own=$(nn-train --explain=json "${wide[@]}" | jq .memory.device_workspace)
+  # of the second convolution: rows x pixels x taps x channels x 4 bytes, and no weights in another order
+  columns=$((64 * 64 * 9 * 16 * 4)) turned=$((9 * 16 * 16 * 4))
+  [ "$(nn-train --explain=json "${wide[@]}" --precision=tf32 | jq .memory.device_workspace)" -ge $((own + (4 << 20) + columns - 2 * turned)) ]
+  for bytes in $((64 << 20)) 100000; do
+    export NN_CUDA_COLUMNS=$bytes
+    all=$(nn-train --explain=json "${wide[@]}" --precision=tf32 | jq .memory.device)
+    NN_CUDA_ROOM=$((all + (3 * 8 << 20) + 65536)) nn-train -q "${wide[@]}" --precision=tf32 -o m.st
+    [ -s m.st ]
+    rm m.st
+  done
+  [ "$all" -lt $((columns + (8 << 20))) ]
 }
 
 @test "products: what rests on the CPU's bytes refuses them, and a training goes on in the arithmetic it began with" {
@@ -260,6 +327,8 @@ EOF
 @test "products: nn-bench ops has rows of cublas beside ours, or in their place where the option asks for them" {
   nn-bench ops --device=cuda --to=json --time=0.05 dense:4x20x12 activation:4x16,gelu 2>/dev/null >rows
   jq -e '[.[].kernel] == ["ours", "cublas", "ours", "cublas", "ours", "ours"] and all(.[]; .device == "cuda" and .check == "ok")' rows
+  nn-bench ops --device=cuda --to=json --time=0.05 conv2d:4x3x6x6,8,3x3,pad=1 conv2d:4x8x6x6,8,3x3,stride=2 conv-transpose2d:4x8x6x6,8,2x2,stride=2 2>/dev/null >rows
+  jq -e '[.[].kernel] == [range(6) | "ours", "cublas"] and all(.[]; .check == "ok")' rows
   for precision in tf32 f16; do
     nn-bench ops --device=cuda --precision=$precision --to=json --time=0.05 dense:4x20x12 activation:4x16,gelu 2>/dev/null >rows
     jq -e --arg p "cuda+$precision" '[.[].kernel] == ["cublas", "cublas", "ours", "ours"] and all(.[]; .device == $p and .check == "ok")' rows

@@ -1,6 +1,7 @@
 """Products by cuBLASLt, as the library of the tests computes them (tests/device/cublaslt.c: chains in ascending order): a net around
 each layer (NETS of long/same-ranks.py), trained with --reproducible=no in one leaf, has the values that the CPU gives it in one
-leaf, and those of the CPU but for rounding with --precision=tf32, bf16 and f16. usage: products.py [NET]..."""
+leaf, and those of the CPU but for rounding with --precision=tf32, bf16 and f16. Convolutions, whose sums go by taps, have them but for
+the last places, with columns of all rows in memory at a time, of some rows, and of some lines of one. usage: products.py [NET]..."""
 import json
 import os
 import struct
@@ -9,8 +10,10 @@ import sys
 
 from layers import BUILD, each_net, same
 
-# A residual that lies where the product goes is added before the bias, not behind it: other values in the last places.
-ROUNDED = {"attention-block"}
+# A residual that lies where the product goes is added before the bias, not behind it: other values in the last places; so are those
+# of taps that are added on their own.
+ROUNDED = {"attention-block"} | {net for net, text in same.NETS.items() if "conv" in text}
+COLUMNS = (9000, 2000, 1)  # bytes of columns in memory at a time: a row of 6x6 has 36 x 80
 ENVIRONMENT = {**os.environ, "NN_MODULE_PATH": BUILD + "/tests/device/runtime/.libs", "XDG_CACHE_HOME": same.DIR,
                "LD_LIBRARY_PATH": BUILD + "/tests/device/cublas/.libs", "NN_CUBLAS_CALLS": same.DIR + "/calls"}
 
@@ -32,11 +35,12 @@ def values(name):
     return found
 
 
-def train(args, name, how):
+def train(args, name, how, columns=1 << 26):
     """The values of a model, or what went wrong; products of the library."""
     with open(same.DIR + "/calls", "w", encoding="ascii") as f:
         f.write("0 0\n")
-    run = subprocess.run(["nn-train", *args, *how, "-o", name], cwd=same.DIR, env=ENVIRONMENT, capture_output=True, check=False)
+    run = subprocess.run(["nn-train", *args, *how, "-o", name], cwd=same.DIR, env={**ENVIRONMENT, "NN_CUDA_COLUMNS": str(columns)},
+                         capture_output=True, check=False)
     if run.returncode or run.stderr:
         return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}", 0
     with open(same.DIR + "/calls", encoding="ascii") as f:
@@ -66,8 +70,13 @@ def wrong(number, net):
         return f"{cpu if isinstance(cpu, str) else any_order}"
     if products == 0:
         return "no product went to the library"
-    if any_order != cpu and (net not in ROUNDED or far(any_order, cpu) > 1e-5):
+    near = 1e-13 if precision else 1e-5
+    if any_order != cpu and (net not in ROUNDED or far(any_order, cpu) > near):
         return f"any order: other values, by {far(any_order, cpu):.2g}"
+    for columns in COLUMNS if "conv" in same.NETS[net] else ():
+        found, pieces = train(args + precision, kind + "-pieces", ["--device=cuda", "--reproducible=no"], columns)
+        if isinstance(found, str) or far(found, cpu) > near or pieces < products:
+            return f"columns of {columns} bytes, {pieces} products: {found if isinstance(found, str) else far(found, cpu)}"
     if net not in ROUNDED and predict(kind + "-cpu", ["--device=cuda", "--reproducible=no"]) != predict(kind + "-cpu", ["--device=cpu"]):
         return f"predictions differ: {predict(kind + '-cpu', ['--device=cuda', '--reproducible=no'])!r:.300}"
     if precision:

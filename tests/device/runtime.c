@@ -7,7 +7,8 @@
  * there were; NN_CUDA_NODES=FILE: the kernels, copies and clearings of the graph launched last, a
  * line each; NN_CUDA_DRIVER=no: there is none. CUDA_VISIBLE_DEVICES: 0 and unset are the one
  * device. NN_CUDA_ROOM=BYTES: of its memory; NN_CUDA_TAKEN=BYTES: of that others take as soon as
- * someone has asked how much there is.
+ * someone has asked how much there is. NN_CUDA_COLUMNS=BYTES: of the columns of convolutions that
+ * are in memory at a time.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -107,6 +108,13 @@ cudaError_t cudaGetLastError(void)
 }
 
 /* ---- devices ---- */
+
+size_t nn_runtime_columns(void)
+{
+	const char *bytes = getenv("NN_CUDA_COLUMNS");
+
+	return bytes ? strtoul(bytes, NULL, 10) : (size_t)64 << 20;
+}
 
 cudaError_t cudaGetDeviceCount(int *n)
 {

@@ -115,9 +115,9 @@ const struct nn_opt nn_std_opts[] = {
 		 "are types of files: nn-train rounds to them what it writes, and computes in "
 		 "f32; every tool reads them. Predictions multiply int8 weights as whole "
 		 "numbers on the CPU, unless this says f32. tf32 is f32 whose products of dense "
-		 "layers and of the inputs of recurrent ones go to tensor cores by cuBLASLt, "
-		 "with factors rounded to 10 bits: of --device=cuda alone, where libcublasLt.so "
-		 "is found (LD_LIBRARY_PATH). Files are those of f32; the values in them depend "
+		 "layers, convolutions and the inputs of recurrent layers go to tensor cores by "
+		 "cuBLASLt, with factors rounded to 10 bits: of --device=cuda alone, where "
+		 "libcublasLt.so is found (LD_LIBRARY_PATH). Files are those of f32; the values in them depend "
 		 "on the kind of GPU. So do bf16 and f16 with --device=cuda (not auto): factors are "
 		 "rounded to that type, sums, weights and all else are f32; in training f16 scales the "
 		 "loss, see nntools(7)." },

@@ -15,7 +15,13 @@ static struct nn_conv mirror(const struct nn_site *site)
 	return c;
 }
 
-static void forward(const struct nn_call *call)
+/* plain: products are a library's (plain.c), where it has such. */
+static bool is_plain(const struct nn_conv *c, bool plain)
+{
+	return plain && NN_CUDA(by_library)(c);
+}
+
+static void forward(const struct nn_call *call, bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = call->site.attrs;
 	const struct nn_tail tail =
@@ -26,15 +32,19 @@ static void forward(const struct nn_call *call)
 	a.n = call->rows * nn_shape_count(&call->site.out);
 	a.c = mirror(&call->site);
 	a.depthwise = nn_conv_depthwise(&a.c);
-	a.turned = true;
-	a.w = call->derived;
+	plain = is_plain(&a.c, plain);
+	a.turned = !plain;
+	a.w = plain ? call->w[0] : call->derived;
 	a.bias = tail.bias;
 	a.residual = tail.residual;
 	a.dy = call->x[0];
 	a.dx = call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
-	NN_CUDA(input_gradient)(call->site.queue, &a);
+	if (plain)
+		NN_CUDA(plain_input)(call->site.queue, &a, call->work);
+	else
+		NN_CUDA(input_gradient)(call->site.queue, &a);
 	if (nn_tail_rest(&attrs->epilogue))
 		NN_CUDA(activate)(call->site.queue, &attrs->epilogue, call->y, a.n);
 }
@@ -51,17 +61,20 @@ static void before_epilogue(const struct nn_call *call, const struct nn_epilogue
 		 call->rows * nn_shape_count(&call->site.out));
 }
 
-static void weight_gradients(const struct nn_call *call, const struct nn_conv *c)
+static void weight_gradients(const struct nn_call *call, const struct nn_conv *c, bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = call->site.attrs;
-	char *room = call->work;
+	char *room = (char *)call->work + (plain ? NN_CUDA(plain_work)(c, call->rows) : 0);
 	NN_ARGS(struct nn_weights_args, a);
 
 	a.c = *c;
 	a.x = call->dy;
 	a.dy = call->x[0];
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, 1, &room);
-	NN_CUDA(weight_gradient)(call, 0, &a, &room);
+	if (plain)
+		NN_CUDA(plain_weights)(call, 0, &a, call->work);
+	else
+		NN_CUDA(weight_gradient)(call, 0, &a, &room);
 	if (!attrs->bias)
 		return;
 	a.leaf.unit = (size_t)(c->h.in * c->w.in); /* positions of the output */
@@ -70,14 +83,15 @@ static void weight_gradients(const struct nn_call *call, const struct nn_conv *c
 	NN_CUDA(bias_gradient)(call, 1, &a, &room);
 }
 
-static void backward(const struct nn_call *call)
+static void backward(const struct nn_call *call, bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = call->site.attrs;
 	NN_ARGS(struct nn_product_args, a);
 
 	a.c = mirror(&call->site);
+	plain = is_plain(&a.c, plain);
 	before_epilogue(call, &attrs->epilogue);
-	weight_gradients(call, &a.c);
+	weight_gradients(call, &a.c, plain);
 	if (!call->dx[0])
 		return;
 	a.n = call->rows * nn_shape_count(&call->site.in[0]);
@@ -86,29 +100,34 @@ static void backward(const struct nn_call *call)
 	a.w = call->w[0];
 	a.residual = call->dx_add[0] ? call->dx[0] : NULL;
 	a.y = call->dx[0];
-	NN_CUDA(product)(call->site.queue, &a);
+	if (plain)
+		NN_CUDA(plain_product)(call->site.queue, &a, call->work);
+	else
+		NN_CUDA(product)(call->site.queue, &a);
 }
 
 /* ---- memory and packing ---- */
 
-static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
+static size_t work_of(const struct nn_site *site, size_t max_rows, size_t max_leaves, bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = site->attrs;
 	const struct nn_conv c = mirror(site);
+	size_t weights = NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&c), max_leaves), library = 0;
 
-	(void)max_rows;
-	(void)threads;
-	return site->training ? nn_bounds_bytes(max_leaves) +
-					NN_CUDA(leaves_bytes)(NN_CUDA(packed)(&c), max_leaves) +
-					NN_CUDA(leaves_bytes)(attrs->out, max_leaves)
-			      : 0;
+	if (is_plain(&c, plain)) {
+		weights = 0;
+		library = NN_CUDA(plain_work)(&c, max_rows);
+	}
+	return library + (site->training ? nn_bounds_bytes(max_leaves) + weights +
+						   NN_CUDA(leaves_bytes)(attrs->out, max_leaves)
+					 : 0);
 }
 
-static size_t derived(const struct nn_site *site)
+static size_t derived_of(const struct nn_site *site, bool plain)
 {
 	const struct nn_conv c = mirror(site);
 
-	return NN_CUDA(turned)(&c);
+	return is_plain(&c, plain) ? 0 : NN_CUDA(turned)(&c);
 }
 
 static void derive(const struct nn_site *site, const void *const *w, void *turned,
@@ -120,40 +139,70 @@ static void derive(const struct nn_site *site, const void *const *w, void *turne
 	NN_CUDA(turn)(site->queue, &c, w[0], turned);
 }
 
-static size_t packed(const struct nn_site *site, int param)
+static size_t packed_of(const struct nn_site *site, int param, bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = site->attrs;
 	const struct nn_conv c = mirror(site);
 
-	return param == 0 ? NN_CUDA(packed)(&c) : attrs->out;
+	if (param > 0)
+		return attrs->out;
+	return is_plain(&c, plain) ? c.cout * NN_CUDA(plain_depth)(&c) : NN_CUDA(packed)(&c);
 }
 
-static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack)
+static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack,
+		     bool plain)
 {
 	const struct nn_conv_transpose2d *attrs = site->attrs;
 	const struct nn_conv c = mirror(site);
 
 	if (param == 0)
-		NN_CUDA(pack)(site->queue, &c, 0, 0, from, to, unpack);
+		(is_plain(&c, plain) ? NN_CUDA(plain_pack) : NN_CUDA(pack))(site->queue, &c, 0, 0,
+									    from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, attrs->out * sizeof(real));
 }
 
-static void pack(const struct nn_site *site, int param, const void *canonical, void *packed)
-{
-	pack_any(site, param, canonical, packed, false);
-}
+#define NN_TRANSPOSE(name, plain) \
+	static void name##_forward(const struct nn_call *call) \
+	{ \
+		forward(call, plain); \
+	} \
+	static void name##_backward(const struct nn_call *call) \
+	{ \
+		backward(call, plain); \
+	} \
+	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
+				  int threads) \
+	{ \
+		(void)threads; \
+		return work_of(site, max_rows, max_leaves, plain); \
+	} \
+	static size_t name##_derived(const struct nn_site *site) \
+	{ \
+		return derived_of(site, plain); \
+	} \
+	static size_t name##_packed(const struct nn_site *site, int param) \
+	{ \
+		return packed_of(site, param, plain); \
+	} \
+	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
+				void *packed) \
+	{ \
+		pack_any(site, param, canonical, packed, false, plain); \
+	} \
+	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
+				  void *canonical) \
+	{ \
+		pack_any(site, param, packed, canonical, true, plain); \
+	} \
+	const struct nn_kernel NN_CUDA(op_##name) = { .forward = name##_forward, \
+						      .backward = name##_backward, \
+						      .work = name##_work, \
+						      .derived = name##_derived, \
+						      .derive = derive, \
+						      .packed = name##_packed, \
+						      .pack = name##_pack, \
+						      .unpack = name##_unpack };
 
-static void unpack(const struct nn_site *site, int param, const void *packed, void *canonical)
-{
-	pack_any(site, param, packed, canonical, true);
-}
-
-const struct nn_kernel NN_CUDA(op_conv_transpose2d) = { .forward = forward,
-							.backward = backward,
-							.work = work,
-							.derived = derived,
-							.derive = derive,
-							.packed = packed,
-							.pack = pack,
-							.unpack = unpack };
+NN_TRANSPOSE(conv_transpose2d, false)
+NN_TRANSPOSE(conv_transpose2d_plain, true)

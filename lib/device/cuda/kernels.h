@@ -95,6 +95,19 @@ struct nn_turn_args {
 	const real *from;
 	real *to;
 	size_t channels, positions; /* of a flattened image; 0: none */
+	size_t depth;               /* plain weights: of an out-channel */
+};
+
+/*
+ * Columns of a convolution's output pixels, `depth` reals each, from x, or their gradients to dx:
+ * then c.y_pixel and c.y_row are theirs.
+ */
+struct nn_columns_args {
+	size_t n, depth;
+	struct nn_conv c;
+	const real *from;
+	real *to;
+	bool add;
 };
 
 /* ---- elements ---- */

@@ -49,7 +49,8 @@ void NN_CUDA(activate_back)(const struct nn_call *call, const struct nn_epilogue
 #include "op/ops.def"
 #undef NN_OP
 
-extern const struct nn_kernel NN_CUDA(op_dense_plain), NN_CUDA(op_recurrent_plain);
+extern const struct nn_kernel NN_CUDA(op_dense_plain), NN_CUDA(op_conv2d_plain),
+	NN_CUDA(op_conv_transpose2d_plain), NN_CUDA(op_recurrent_plain);
 
 void NN_CUDA(sum_rows)(const struct nn_row_sum *sum);
 void NN_CUDA(update)(const struct nn_update *update);

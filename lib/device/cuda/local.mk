@@ -34,6 +34,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/layernorm.cu \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/peak.cu \
+	lib/device/cuda/product/columns.cu \
 	lib/device/cuda/product/leaves.cu \
 	lib/device/cuda/product/product.cu \
 	lib/device/cuda/rows.cu \

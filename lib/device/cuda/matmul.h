@@ -20,6 +20,9 @@ struct nn_cuda_matmul {
 };
 void nn_cuda_matmul(struct nn_queue *queue, const struct nn_cuda_matmul *matmul);
 
+/* Bytes of a convolution's columns (plain.c) that are in memory at a time, but for one line's. */
+size_t nn_cuda_columns(void);
+
 /* Whose products a device has. */
 enum nn_products nn_cuda_products(const struct nn_device *device);
 

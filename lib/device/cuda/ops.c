@@ -34,6 +34,9 @@ void NN_CUDA(use_library)(struct nn_device *device, enum nn_products products)
 
 	memcpy(plain, kernels, sizeof plain);
 	plain[NN_OP_dense] = library[NN_OP_dense] = &NN_CUDA(op_dense_plain);
+	plain[NN_OP_conv2d] = library[NN_OP_conv2d] = &NN_CUDA(op_conv2d_plain);
+	plain[NN_OP_conv_transpose2d] = library[NN_OP_conv_transpose2d] =
+		&NN_CUDA(op_conv_transpose2d_plain);
 	plain[NN_OP_recurrent] = library[NN_OP_recurrent] = &NN_CUDA(op_recurrent_plain);
 	device->kernels = plain;
 	device->library = "cublas";

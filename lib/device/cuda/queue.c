@@ -76,6 +76,14 @@ void nn_cuda_matmul(struct nn_queue *queue, const struct nn_cuda_matmul *matmul)
 		note_as(q, cudaErrorUnknown, matmul->name, why);
 }
 
+#ifndef NN_CUDA_COLUMNS
+#define NN_CUDA_COLUMNS ((size_t)64 << 20) /* products of so many gain nothing by being larger */
+#endif
+size_t nn_cuda_columns(void)
+{
+	return NN_CUDA_COLUMNS;
+}
+
 void *nn_cuda_sums(struct nn_queue *queue)
 {
 	return ((struct nn_cuda_queue *)queue)->sums;

@@ -76,4 +76,8 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **args);
 
+/* In place of lib/device/cuda/queue.c's. */
+size_t nn_runtime_columns(void);
+#define NN_CUDA_COLUMNS nn_runtime_columns()
+
 #endif

@@ -52,12 +52,19 @@ static struct product dense_of(const struct nn_site *site)
 	return p;
 }
 
+/* A library's products, where it has such. */
+static void make_plain(struct product *p)
+{
+	p->plain = NN_CUDA(by_library)(&p->c);
+	if (p->plain)
+		p->packed = p->c.cout * NN_CUDA(plain_depth)(&p->c);
+}
+
 static struct product plain_of(const struct nn_site *site)
 {
 	struct product p = dense_of(site);
 
-	p.plain = true;
-	p.packed = p.c.cin * p.c.cout;
+	make_plain(&p);
 	return p;
 }
 
@@ -76,6 +83,20 @@ static struct product conv_of(const struct nn_site *site)
 	p.image = (size_t)(p.c.h.out * p.c.w.out) * a->out;
 	p.packed = NN_CUDA(packed)(&p.c);
 	return p;
+}
+
+static struct product plain_conv_of(const struct nn_site *site)
+{
+	struct product p = conv_of(site);
+
+	make_plain(&p);
+	return p;
+}
+
+/* Bytes of work that the library takes, before all else that lies there. */
+static size_t library_work(const struct product *p, size_t rows)
+{
+	return p->plain ? NN_CUDA(plain_work)(&p->c, rows * p->positions) : 0;
 }
 
 static struct nn_pooling pooling_of(const struct nn_site *site, const struct product *p)
@@ -99,6 +120,7 @@ static void forward(const struct nn_call *call, const struct product *p)
 	const struct nn_tail tail =
 		nn_tail_of(p->epilogue, p->bias ? call->w[1] : NULL,
 			   p->epilogue->residual ? call->x[call->site.n_in - 1] : NULL);
+	char *room = (char *)call->work + library_work(p, call->rows);
 	NN_ARGS(struct nn_product_args, a);
 
 	a.n = call->rows * p->positions * p->image;
@@ -108,7 +130,7 @@ static void forward(const struct nn_call *call, const struct product *p)
 	a.w = call->w[0];
 	a.bias = tail.bias;
 	a.residual = tail.residual;
-	a.y = p->pooled ? call->work : call->y;
+	a.y = p->pooled ? (real *)(void *)room : call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
 	if (p->plain)
@@ -177,8 +199,8 @@ static void input_gradient(const struct nn_call *call, const struct product *p, 
 	a.n = call->rows * nn_shape_count(&call->site.in[0]);
 	a.c = p->c;
 	a.depthwise = nn_conv_depthwise(&p->c);
-	a.turned = !p->dense;
-	a.w = p->dense ? call->w[0] : call->derived;
+	a.turned = !p->dense && !p->plain;
+	a.w = a.turned ? call->derived : call->w[0];
 	a.dy = d;
 	a.dx = call->dx[0];
 	a.add = call->dx_add[0];
@@ -209,11 +231,11 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 
 static void backward(const struct nn_call *call, const struct product *p)
 {
-	char *work = call->work, *room = work + (p->plain ? NN_CUDA_WORKSPACE : 0);
+	char *work = call->work, *room = work + library_work(p, call->rows);
 	const real *d;
 
 	if (!p->dense && !call->dw[0]) { /* of dy and derived alone */
-		input_gradient(call, p, call->dy, NULL);
+		input_gradient(call, p, call->dy, work);
 		return;
 	}
 	d = before_epilogue(call, p, &room);
@@ -226,9 +248,10 @@ static void backward(const struct nn_call *call, const struct product *p)
 static size_t work_of(const struct nn_site *site, const struct product *p, size_t max_rows,
 		      size_t max_leaves)
 {
-	size_t z = p->pooled  ? nn_cuda_rounded(max_rows * p->image * sizeof(real))
-		   : p->plain ? NN_CUDA_WORKSPACE
-			      : 0;
+	size_t z = library_work(p, max_rows);
+
+	if (p->pooled)
+		z += nn_cuda_rounded(max_rows * p->image * sizeof(real));
 
 	if (!site->training)
 		return z;
@@ -309,6 +332,7 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 NN_PRODUCT(dense, dense_of)
 NN_PRODUCT(plain, plain_of)
 NN_PRODUCT(conv2d, conv_of)
+NN_PRODUCT(plain_conv2d, plain_conv_of)
 NN_UPDATES(dense, dense_of)
 NN_UPDATES(conv2d, conv_of)
 
@@ -366,6 +390,12 @@ static size_t conv2d_derived(const struct nn_site *site)
 	return site->training && site->want_dx ? NN_CUDA(turned)(&p.c) : 0;
 }
 
+/* What products of a library read are the weights themselves. */
+static size_t plain_conv2d_derived(const struct nn_site *site)
+{
+	return plain_conv_of(site).plain ? 0 : conv2d_derived(site);
+}
+
 static void conv2d_derive(const struct nn_site *site, const void *const *w, void *derived,
 			  struct nn_pool *pool)
 {
@@ -386,3 +416,13 @@ const struct nn_kernel NN_CUDA(op_conv2d) = { .forward = conv2d_forward,
 					      .packed = conv2d_packed,
 					      .pack = conv2d_pack,
 					      .unpack = conv2d_unpack };
+
+const struct nn_kernel NN_CUDA(op_conv2d_plain) = { .forward = plain_conv2d_forward,
+						    .backward = plain_conv2d_backward,
+						    .saved = conv2d_saved,
+						    .work = plain_conv2d_work,
+						    .derived = plain_conv2d_derived,
+						    .derive = conv2d_derive,
+						    .packed = plain_conv2d_packed,
+						    .pack = plain_conv2d_pack,
+						    .unpack = plain_conv2d_unpack };

@@ -238,22 +238,3 @@ NN_MAP(pack_weights, struct nn_turn_args)
 	else
 		a->to[i] = a->from[at];
 }
-
-/* Canonical [out][in] to the same with the inputs of a flattened image as it is held, or back. */
-NN_MAP(plain_weights, struct nn_turn_args)
-{
-	size_t o = i / a->c.cin, in = i % a->c.cin, at;
-	if (a->channels)
-		in = in % a->channels * a->positions + in / a->channels;
-	at = o * a->c.cin + in;
-	if (a->unpack)
-		a->to[at] = a->from[i];
-	else
-		a->to[i] = a->from[at];
-}
-
-/* What stands behind a product that is there. */
-NN_MAP(finish, struct nn_product_args)
-{
-	a->y[i] = tail(a, a->y[i], i % a->c.cout, i);
-}

@@ -45,9 +45,13 @@ void NN_CUDA(pack)(struct nn_queue *queue, const struct nn_conv *c, size_t chann
 		   size_t positions, const void *from, void *to, bool unpack);
 
 /*
- * The same by a library, of weights that are plain: [out][in]. Leaves are not told apart; work:
- * NN_CUDA_WORKSPACE bytes, besides those of a->leaf and biases.
+ * The same by a library, of weights that are plain: [out][tap][in], an out-channel's filled up with
+ * zeros to NN_CUDA(plain_depth). Leaves are not told apart. work: NN_CUDA(plain_work) bytes for so
+ * many rows, a multiple of 256; NN_CUDA_WORKSPACE for matrices. Not of groups (by_library).
  */
+bool NN_CUDA(by_library)(const struct nn_conv *c);
+size_t NN_CUDA(plain_depth)(const struct nn_conv *c);
+size_t NN_CUDA(plain_work)(const struct nn_conv *c, size_t rows);
 void NN_CUDA(plain_product)(struct nn_queue *queue, const struct nn_product_args *a, void *work);
 void NN_CUDA(plain_input)(struct nn_queue *queue, const struct nn_product_args *a, void *work);
 void NN_CUDA(plain_weights)(const struct nn_call *call, int param, const struct nn_weights_args *a,
