@@ -31,6 +31,21 @@ void *nn_cuda_sums(struct nn_queue *queue);
  */
 bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles);
 
+/*
+ * A shape of tiles: rows x columns elements; how many a multiprocessor needs to be busy; how many
+ * elements those have done when one done by a multiprocessor's best has a hundred.
+ */
+struct nn_cuda_shape {
+	unsigned rows, columns, fill, rate;
+};
+
+/*
+ * Which of n_shapes computes m x n elements, `apart` times, first; n_shapes: none, a thread for
+ * each element does.
+ */
+size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,
+		      size_t m, size_t n, size_t apart);
+
 extern const struct nn_remote nn_cuda_remote;
 
 /* Which device of the runtime's it is. */

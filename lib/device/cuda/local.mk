@@ -13,7 +13,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/move.c \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
-	lib/device/cuda/product/panels.h \
+	lib/device/cuda/product/panels.h lib/device/cuda/product/pixels.h \
 	lib/device/cuda/peak.c \
 	lib/device/cuda/plain.c \
 	lib/device/cuda/phase.h lib/device/cuda/product/taps.h \
@@ -36,6 +36,8 @@ NN_CUDA_CU = \
 	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/columns.cu \
 	lib/device/cuda/product/leaves.cu \
+	lib/device/cuda/product/pixels.cu \
+	lib/device/cuda/product/pixels-large.cu \
 	lib/device/cuda/product/product.cu \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/sequence.cu \

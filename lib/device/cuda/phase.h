@@ -82,9 +82,10 @@ struct nn_spot {
 
 /*
  * NN_COPY(to, from): a number into shared memory; the thread does other things meanwhile, where the
- * device can. NN_COPY_WIDE: NN_WIDE numbers, 16 bytes, aligned to as many. NN_ASKED() ends a group
- * of them; after the phase in which NN_COPIED(n) was said all are there but those of the n groups
- * that were ended last, and after NN_COPIED(0) all.
+ * device can. NN_COPY_WIDE: NN_WIDE numbers, 16 bytes, aligned to as many; NN_COPY_WIDE_IF: if
+ * `there`, without a branch. NN_ASKED() ends a group of them; after the phase in which NN_COPIED(n)
+ * was said all are there but those of the n groups that were ended last, and after NN_COPIED(0)
+ * all.
  */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 #define NN_COPY(to, from) \
@@ -97,6 +98,12 @@ struct nn_spot {
 		     : \
 		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
 		       "l"(__cvta_generic_to_global(from)))
+#define NN_COPY_WIDE_IF(there, to, from) \
+	asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0;" \
+		     " @p cp.async.cg.shared.global [%0], [%1], 16; }" \
+		     : \
+		     : "r"((unsigned)__cvta_generic_to_shared(to)), \
+		       "l"(__cvta_generic_to_global(from)), "r"((unsigned)(there)))
 #define NN_ASKED() asm volatile("cp.async.commit_group;" : : : "memory")
 #define NN_COPIED(n) \
 	do { \
@@ -108,6 +115,11 @@ struct nn_spot {
 #else
 #define NN_COPY(to, from) (*(to) = *(from))
 #define NN_COPY_WIDE(to, from) (*(float4 *)(to) = *(const float4 *)(from))
+#define NN_COPY_WIDE_IF(there, to, from) \
+	do { \
+		if (there) \
+			NN_COPY_WIDE(to, from); \
+	} while (0)
 #define NN_ASKED() (void)0
 #define NN_COPIED(n) (void)(n)
 #endif
@@ -117,7 +129,7 @@ struct nn_spot {
 #define NN_AHEAD
 
 /* What a thread of the kernel has asked for: nothing is there before NN_COPIED. */
-#define NN_COPIES 128
+#define NN_COPIES 256
 struct nn_asked {
 	unsigned n, groups; /* groups: ended */
 	struct {
@@ -153,6 +165,11 @@ static inline void nn_copied(unsigned but)
 }
 #define NN_COPY(to, from) nn_copy(to, from, 1)
 #define NN_COPY_WIDE(to, from) nn_copy(to, from, NN_WIDE)
+#define NN_COPY_WIDE_IF(there, to, from) \
+	do { \
+		if (there) \
+			nn_copy(to, from, NN_WIDE); \
+	} while (0)
 #define NN_ASKED() (void)nn_copies->groups++
 #define NN_COPIED(n) nn_copied(n)
 

@@ -12,6 +12,7 @@
 struct nn_cuda_queue {
 	struct nn_queue head;
 	int number;
+	int processors; /* multiprocessors of the device */
 	cudaStream_t stream;
 	cudaEvent_t event; /* of what was asked for until another queue waited for it */
 	cudaEvent_t marks[2];
@@ -98,6 +99,28 @@ bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
 	return size < 64 || tiles >= 48;
 }
 
+/* Tiles go to multiprocessors in turns, and the last turn takes as long as the others. */
+size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,
+		      size_t m, size_t n, size_t apart)
+{
+	const size_t processors = (size_t)((struct nn_cuda_queue *)queue)->processors;
+	size_t best = n_shapes, least = SIZE_MAX;
+
+	for (size_t i = 0; i < n_shapes; i++) {
+		const struct nn_cuda_shape *s = &shapes[i];
+		size_t tiles = ((m + s->rows - 1) / s->rows) * ((n + s->columns - 1) / s->columns),
+		       turns = (tiles * apart + processors - 1) / processors,
+		       cost = (turns > s->fill ? turns : s->fill) * s->rows * s->columns * 100 /
+			      s->rate;
+
+		if (cost < least) {
+			least = cost;
+			best = i;
+		}
+	}
+	return best;
+}
+
 /* ---- queues ---- */
 
 static int failed(const struct nn_cuda_queue *q, cudaError_t error, const char *what,
@@ -173,6 +196,8 @@ static struct nn_queue *queue_open(const struct nn_device *device, struct nn_err
 	q->head.remote = device->remote;
 	q->number = nn_cuda_number(device);
 	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
+	    (error = cudaDeviceGetAttribute(&q->processors, cudaDevAttrMultiProcessorCount,
+					    q->number)) == cudaSuccess &&
 	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
 	    (error = make_events(q)) == cudaSuccess && (error = find_in_turn(q)) == cudaSuccess &&
 	    (error = cudaMalloc(&q->sums, NN_CUDA_SUMS * sizeof(double))) == cudaSuccess) {

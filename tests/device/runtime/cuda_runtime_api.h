@@ -46,6 +46,8 @@ typedef struct {
 
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number);
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int number);
 cudaError_t cudaSetDevice(int number);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);

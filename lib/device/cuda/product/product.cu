@@ -60,7 +60,7 @@ NN_MAP(product, struct nn_product_args)
 	a->y[i] = tail(a, sum, o, i);
 }
 
-/* Weight [tap][out-channel] of in-channel `in` of group g, as derive leaves them. */
+/* Weight [tap, from the last][out-channel] of in-channel `in` of group g, as derive leaves them. */
 NN_INLINE struct column turned_of(const struct nn_conv *c, bool depthwise, const real *w, size_t g,
 				  size_t in)
 {
@@ -70,6 +70,12 @@ NN_INLINE struct column turned_of(const struct nn_conv *c, bool depthwise, const
 	d.w = w + g;
 	d.step = lanes_of(c->groups);
 	return d;
+}
+
+/* The step of the chain that a tap begins with. */
+NN_INLINE size_t turned_step(const struct nn_conv *c, long kh, long kw)
+{
+	return (size_t)(c->h.n * c->w.n - 1 - (kh * c->w.n + kw)) * c->cout;
 }
 
 /* dx[row][pixel][in-channel]: taps descending, then out-channels; of conv-transpose2d the output. */
@@ -95,7 +101,7 @@ NN_MAP(product_input, struct nn_product_args)
 			if (oh < 0 || ow < 0)
 				continue;
 			const real *from = dy + (size_t)oh * c->y_row + (size_t)ow * c->y_pixel,
-				   *by = w.w + (size_t)(kh * c->w.n + kw) * c->cout * w.step;
+				   *by = w.w + turned_step(c, kh, kw) * w.step;
 			for (size_t o = 0; o < c->cout; o++)
 				sum = r_fma(from[o], by[o * w.step], sum);
 		}
@@ -213,7 +219,7 @@ NN_MAP(turn_weights, struct nn_turn_args)
 	struct weight w = { 0, 0, 0, 0 };
 	if (!find_weight(c, a->depthwise, i, &w))
 		return;
-	size_t g = w.in / c->cin, step = (size_t)(w.kh * c->w.n + w.kw) * c->cout + w.o % c->cout;
+	size_t g = w.in / c->cin, step = turned_step(c, w.kh, w.kw) + w.o % c->cout;
 	struct column to = turned_of(c, a->depthwise, a->to, g, w.in % c->cin);
 	((real *)to.w)[step * to.step] = a->from[i];
 }

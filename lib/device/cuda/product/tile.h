@@ -393,20 +393,6 @@ NN_INLINE void NN_SIZED(go_on)(const struct nn_tile_args *a, struct nn_spot p,
 	NN_EACH_SUM(r->sum[i][j] = *NN_SIZED(weight)(&a->p.c, a->dw, r->corner.group, m, n););
 }
 
-NN_INLINE void NN_SIZED(put)(const struct nn_tile_args *a, struct nn_spot p,
-			     struct NN_SIZED(tile) * s, struct NN_SIZED(sums) * r, enum tiled what)
-{
-	size_t groups = a->p.c.groups;
-	(void)s;
-	NN_EACH_SUM({
-		size_t o = r->corner.group * a->n + n, at = m * groups * a->n + o;
-		if (what == TILED_FORWARD)
-			a->p.y[at] = tail(&a->p, r->sum[i][j], o, at);
-		else
-			nn_put(a->p.dx + at, tail(&a->p, r->sum[i][j], o, at), a->p.add);
-	});
-}
-
 NN_INLINE void NN_SIZED(put_weights)(const struct nn_tile_args *a, struct nn_spot p,
 				     struct NN_SIZED(tile) * s, struct NN_SIZED(sums) * r)
 {
@@ -423,21 +409,6 @@ NN_INLINE void NN_SIZED(put_weights)(const struct nn_tile_args *a, struct nn_spo
 		for (size_t d_ = (begin); d_ < (end); d_ += NN_DEPTH, turn_++) \
 			NN_PHASE(NN_SIZED(add), what, image, d_, end, turn_); \
 	} while (0)
-
-#define NN_TILED(name, what, image) \
-	NN_SIZED_SCRIPT(NN_SIZED(name), struct nn_tile_args, struct NN_SIZED(tile), \
-			struct NN_SIZED(sums), NN_TILE_THREADS) \
-	{ \
-		NN_PHASE(NN_SIZED(begin), what, image); \
-		NN_PHASE(NN_SIZED(clear)); \
-		NN_STEPS(what, image, 0, a->depth); \
-		NN_PHASE(NN_SIZED(put), what); \
-	}
-
-NN_TILED(tile, TILED_FORWARD, false)
-NN_TILED(tile_input, TILED_INPUT, false)
-NN_TILED(tile_image, TILED_FORWARD, true)
-NN_TILED(tile_image_input, TILED_INPUT, true)
 
 /* Weights of one leaf a block. */
 #define NN_TILED_WEIGHTS(name, image) \
@@ -516,6 +487,5 @@ NN_TILED_LEAVES(tile_image_leaves, true)
 #undef NN_PLACE
 #undef NN_EACH_SUM
 #undef NN_STEPS
-#undef NN_TILED
 #undef NN_TILED_WEIGHTS
 #undef NN_LEAF
