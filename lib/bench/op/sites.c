@@ -170,6 +170,8 @@ const struct nn_op_site nn_op_sites[] = {
 	TRY("attention, causal", attention, 5, 2, IN(M(70, 120)), A(nn_attention){ .heads = 2, .causal = true }),
 	TRY("attention of a long sequence", attention, 2, 1, IN(M(200, 51)),
 	    A(nn_attention){ .heads = 1, .causal = true }),
+	TRY("attention of a wide head", attention, 2, 1, IN(M(20, 216)),
+	    A(nn_attention){ .heads = 1, .causal = false }),
 	TRY("attention of many heads", attention, 33, 4, IN(M(9, 96)), A(nn_attention){ .heads = 32, .causal = true }),
 	TRY("attention of one position", attention, 3, 1, IN(M(1, 9)), A(nn_attention){ .heads = 3, .causal = true }),
 

@@ -246,15 +246,17 @@ struct nn_upsample_args {
 
 /* ---- sequences ---- */
 
-/* Heads of rows, of `t` positions of `size` values: scores are [head][t][t]. */
+/*
+ * n heads of rows, `first` and so on of all: their `t` positions have `size` values each. x: rows
+ * of queries, keys, values of all heads; scores and slopes are [head][t][t].
+ */
 struct nn_attention_args {
-	size_t n, first, heads, t, size; /* first: head of a row in all */
-	bool causal, turned, add;        /* turned: over positions that attend, not attended ones */
-	size_t a_row, b_row, to_row;
+	size_t n, first, heads, t, size;
+	bool causal, add;
 	const uint32_t *lengths;
-	const real *a, *b;
-	real scale, out; /* of b, and of what goes to `to` */
-	real *score, *to;
+	const real *x, *dy;
+	real scale; /* of scores */
+	real *score, *slope, *to;
 	size_t now; /* of a step: its number; state: [row][scaled keys, values][t] of all heads */
 	real *state;
 };

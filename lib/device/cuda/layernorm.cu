@@ -36,7 +36,7 @@ NN_INLINE real normal_of(const struct line *r, real x)
 NN_INLINE void sum_line(const struct nn_layernorm_args *a, struct nn_spot p, struct row_sums *s,
 			struct line *r, size_t at, bool square)
 {
-	const size_t n = lane_numbers(&r->lane, at, a->columns);
+	const unsigned n = lane_numbers(&r->lane, at, a->columns);
 	const real *x = a->x + r->at + at;
 	real sum = 0;
 	(void)p;
@@ -44,7 +44,7 @@ NN_INLINE void sum_line(const struct nn_layernorm_args *a, struct nn_spot p, str
 		return;
 	if (square)
 		r->mean = s->total[0][r->lane.slot] / (real)a->columns;
-	for (size_t i = 0; i < n; i += NN_RUN_AHEAD) {
+	for (unsigned i = 0; i < n; i += NN_RUN_AHEAD) {
 		real v[NN_RUN_AHEAD];
 		ask_lane(x + i * NN_SUM_LANES, n - i, v);
 		NN_UNROLL
@@ -67,7 +67,7 @@ NN_INLINE void close_line(const struct nn_layernorm_args *a, struct nn_spot p, s
 NN_INLINE void put_line(const struct nn_layernorm_args *a, struct nn_spot p, struct row_sums *s,
 			struct line *r)
 {
-	const size_t n = (a->columns + NN_SUM_LANES - 1 - r->lane.lane) / NN_SUM_LANES;
+	const unsigned n = (unsigned)(a->columns + NN_SUM_LANES - 1 - r->lane.lane) / NN_SUM_LANES;
 	const real *x = a->x + r->at, *gamma = a->gamma + r->lane.lane,
 		   *beta = a->beta + r->lane.lane;
 	real *y = a->y + r->at;
@@ -75,7 +75,7 @@ NN_INLINE void put_line(const struct nn_layernorm_args *a, struct nn_spot p, str
 	if (!r->there)
 		return;
 	r->inverse = 1 / v_sqrt(s->total[1][r->lane.slot] / (real)a->columns + a->eps);
-	for (size_t i = 0; i < n; i += NN_RUN_AHEAD) {
+	for (unsigned i = 0; i < n; i += NN_RUN_AHEAD) {
 		const size_t k = i * NN_SUM_LANES;
 		real v[NN_RUN_AHEAD], scale[NN_RUN_AHEAD], shift[NN_RUN_AHEAD];
 		ask_lane(x + k, n - i, v);
@@ -111,14 +111,14 @@ NN_SCRIPT(layernorm, struct nn_layernorm_args, struct row_sums, struct line, NN_
 NN_INLINE void sum_slopes(const struct nn_layernorm_args *a, struct nn_spot p, struct row_sums *s,
 			  struct line *r, size_t at)
 {
-	const size_t n = lane_numbers(&r->lane, at, a->columns);
+	const unsigned n = lane_numbers(&r->lane, at, a->columns);
 	const real *x = a->x + r->at + at, *dy = a->dy + r->at + at,
 		   *gamma = a->gamma + r->lane.lane + at;
 	real sum = 0, product = 0;
 	(void)p;
 	if (!r->there)
 		return;
-	for (size_t i = 0; i < n; i += NN_RUN_AHEAD) {
+	for (unsigned i = 0; i < n; i += NN_RUN_AHEAD) {
 		const size_t k = i * NN_SUM_LANES;
 		real v[NN_RUN_AHEAD], d[NN_RUN_AHEAD], scale[NN_RUN_AHEAD];
 		ask_lane(x + k, n - i, v);
@@ -141,7 +141,7 @@ NN_INLINE void sum_slopes(const struct nn_layernorm_args *a, struct nn_spot p, s
 NN_INLINE void put_slopes(const struct nn_layernorm_args *a, struct nn_spot p, struct row_sums *s,
 			  struct line *r)
 {
-	const size_t n = (a->columns + NN_SUM_LANES - 1 - r->lane.lane) / NN_SUM_LANES;
+	const unsigned n = (unsigned)(a->columns + NN_SUM_LANES - 1 - r->lane.lane) / NN_SUM_LANES;
 	const real *x = a->x + r->at, *dy = a->dy + r->at, *gamma = a->gamma + r->lane.lane;
 	real *dx = a->dx + r->at;
 	const real mean_g = s->total[0][r->lane.slot] / (real)a->columns,
@@ -149,7 +149,7 @@ NN_INLINE void put_slopes(const struct nn_layernorm_args *a, struct nn_spot p, s
 	(void)p;
 	if (!r->there)
 		return;
-	for (size_t i = 0; i < n; i += NN_RUN_AHEAD) {
+	for (unsigned i = 0; i < n; i += NN_RUN_AHEAD) {
 		const size_t k = i * NN_SUM_LANES;
 		real v[NN_RUN_AHEAD], d[NN_RUN_AHEAD], scale[NN_RUN_AHEAD], before[NN_RUN_AHEAD];
 		ask_lane(x + k, n - i, v);

@@ -30,6 +30,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/windows.c \
 	lib/device/cuda/windows.h
 NN_CUDA_CU = \
+	lib/device/cuda/attention.cu \
 	lib/device/cuda/elements.cu \
 	lib/device/cuda/layernorm.cu \
 	lib/device/cuda/norm.cu \

@@ -36,7 +36,7 @@ NN_INLINE struct row_lane row_lane_of(struct nn_spot p)
  * What is not there is 0.
  */
 #define NN_RUN_AHEAD 8
-NN_INLINE void ask_lane(const real *from, size_t n, real to[NN_RUN_AHEAD])
+NN_INLINE void ask_lane(const real *from, unsigned n, real to[NN_RUN_AHEAD])
 {
 	NN_UNROLL
 	for (unsigned j = 0; j < NN_RUN_AHEAD; j++)
@@ -44,10 +44,10 @@ NN_INLINE void ask_lane(const real *from, size_t n, real to[NN_RUN_AHEAD])
 }
 
 /* Numbers of a thread's lane, NN_SUM_LANES apart, in the block from `at` on, of n. */
-NN_INLINE size_t lane_numbers(const struct row_lane *r, size_t at, size_t n)
+NN_INLINE unsigned lane_numbers(const struct row_lane *r, size_t at, size_t n)
 {
 	const size_t left = n < at ? 0 : n - at, most = left < NN_SUM_BLOCK ? left : NN_SUM_BLOCK;
-	return (most + NN_SUM_LANES - 1 - r->lane) / NN_SUM_LANES;
+	return ((unsigned)most + NN_SUM_LANES - 1 - r->lane) / NN_SUM_LANES;
 }
 
 /* By the row's first thread: lanes are added pairwise, and blocks. */
