@@ -126,10 +126,6 @@ NN_INLINE void begin_head(const struct nn_attention_args *a, struct nn_spot p, s
 
 /* ---- tiles ---- */
 
-struct wide_reals {
-	real v[NN_WIDE];
-} __attribute__((aligned(16)));
-
 /*
  * Into shared memory, whose rows are `step` long: n rows and m columns of `from`, of a tile of
  * height x width. All is asked for before the first is stored.
@@ -148,7 +144,7 @@ NN_INLINE void load_tile(struct nn_spot p, const struct head_rows *rows, const r
 		const unsigned q = p.thread + i * NN_HEAD_THREADS, h = q / across,
 			       w = q % across * NN_WIDE;
 		if (wide && h < there && w < m) {
-			v[i] = *(const struct wide_reals *)(from + h * rows->row + w);
+			v[i] = get_wide(from + h * rows->row + w);
 			continue;
 		}
 		NN_UNROLL

@@ -28,7 +28,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/product/tiny.h \
 	lib/device/cuda/product/weights.c \
 	lib/device/cuda/windows.c \
-	lib/device/cuda/windows.h
+	lib/device/cuda/windows.h lib/device/cuda/wide.h
 NN_CUDA_CU = \
 	lib/device/cuda/attention.cu \
 	lib/device/cuda/elements.cu \

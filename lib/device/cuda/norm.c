@@ -71,6 +71,18 @@ static size_t blocks_of(const struct nn_norm_args *a, size_t parts)
 	return parts * ((a->channels + NN_NORM_CHANNELS - 1) / NN_NORM_CHANNELS);
 }
 
+#define NN_WIDE (16 / sizeof(real)) /* channels of a thread */
+
+/* May threads have NN_WIDE channels each, of arrays at x, y and z, too? */
+static bool wide(const struct nn_norm_args *a, const real *x, const real *y, const real *z)
+{
+	return a->channels % NN_WIDE == 0 &&
+	       ((uintptr_t)a->x | (uintptr_t)a->gamma | (uintptr_t)a->beta | (uintptr_t)a->mean |
+		(uintptr_t)a->inverse | (uintptr_t)x | (uintptr_t)y |
+		(uintptr_t)z) % 16 ==
+		       0;
+}
+
 static void normalize(const struct nn_call *call, struct nn_norm_args *a)
 {
 	const struct nn_batchnorm *attrs = call->site.attrs;
@@ -78,9 +90,16 @@ static void normalize(const struct nn_call *call, struct nn_norm_args *a)
 	a->n = call->rows * a->positions * a->channels;
 	a->to = call->y;
 	a->residual = attrs->epilogue.residual ? call->x[call->site.n_in - 1] : NULL;
-	NN_ASK(call->site.queue, normalize, *a);
-	if (attrs->epilogue.activation != NN_ACT_NONE)
-		NN_CUDA(activate)(call->site.queue, &attrs->epilogue, call->y, a->n);
+	a->act = (int)attrs->epilogue.activation;
+	if (wide(a, a->to, a->residual, NULL)) {
+		a->n /= NN_WIDE;
+		NN_ASK(call->site.queue, normalize_wide, *a);
+	} else {
+		NN_ASK(call->site.queue, normalize, *a);
+	}
+	if (a->act != NN_ACT_NONE && a->act != NN_ACT_RELU && a->act != NN_ACT_LEAKY_RELU)
+		NN_CUDA(activate)
+	(call->site.queue, &attrs->epilogue, call->y, call->rows * a->positions * a->channels);
 }
 
 static void predict(const struct nn_call *call)
@@ -107,10 +126,8 @@ static void forward(const struct nn_call *call)
 	nn_cuda_launch(queue, &NN_SIMT(norm_blocks), blocks_of(&a, call->n_groups * a.max_blocks),
 		       &a);
 	nn_cuda_launch(queue, &NN_SIMT(norm_groups), blocks_of(&a, call->n_groups), &a);
-	a.n = a.channels;
 	a.statistics = call->statistics;
 	a.step = call->statistics_step;
-	NN_ASK(queue, norm_running, a);
 	normalize(call, &a);
 }
 
@@ -158,7 +175,7 @@ static void frozen(const struct nn_call *call)
 	a.n = call->rows * a.positions * a.channels;
 	if (e->activation != NN_ACT_NONE || residual)
 		NN_CUDA(activate_back)
-		(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
+	(call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, residual, a.n);
 	a.dy = call->dy;
 	a.to = call->dx[0];
 	if (!a.to)
@@ -181,7 +198,7 @@ static void before_epilogue(const struct nn_call *call, struct nn_norm_args *a)
 	residual = residual != a->d ? residual : NULL;
 	if (to || residual)
 		NN_CUDA(activate_back)
-		(call, e, to, residual, call->rows * a->positions * a->channels);
+	(call, e, to, residual, call->rows * a->positions * a->channels);
 }
 
 static void backward(const struct nn_call *call)
@@ -200,15 +217,21 @@ static void backward(const struct nn_call *call)
 		       blocks_of(&a, call->n_groups * a.max_blocks), &a);
 	nn_cuda_launch(queue, &NN_SIMT(norm_back_groups), blocks_of(&a, call->n_groups), &a);
 	a.to = call->dx[0];
-	if (a.to) {
-		a.n = call->rows * a.positions * a.channels;
-		a.add = call->dx_add[0];
-		NN_ASK(queue, norm_back, a);
-	}
-	a.n = 2 * a.channels;
 	a.dw[0] = call->dw[0];
 	a.dw[1] = call->dw[1];
-	NN_ASK(queue, norm_back_weights, a);
+	if (!a.to) {
+		a.n = 2 * a.channels;
+		NN_ASK(queue, norm_back_weights, a);
+		return;
+	}
+	a.n = call->rows * a.positions * a.channels;
+	a.add = call->dx_add[0];
+	if (wide(&a, a.to, a.d, a.sums)) {
+		a.n /= NN_WIDE;
+		NN_ASK(queue, norm_back_wide, a);
+	} else {
+		NN_ASK(queue, norm_back, a);
+	}
 }
 
 /* ---- memory ---- */

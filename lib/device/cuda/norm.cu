@@ -3,7 +3,7 @@
  * (cpu/norm/batchnorm.h says what a block is and how its chains are put together).
  */
 #include "device/cpu/activation.h"
-#include "device/cuda/phase.h"
+#include "device/cuda/wide.h"
 
 #define NN_CHAINS 16
 
@@ -81,19 +81,33 @@ NN_INLINE void add_pairs(const struct nn_norm_args *a, struct nn_spot p, struct 
 
 #define NN_PAIRS(sums) \
 	for (unsigned apart = 1; apart < NN_CHAINS; apart *= 2) \
-		NN_PHASE(add_pairs, apart, sums)
+	NN_PHASE(add_pairs, apart, sums)
+
+/* Steps of a thread's chain over a block's places, some of which it asks for at once. */
+#define NN_PLACES_AHEAD 16
+NN_INLINE unsigned steps_of(const struct part *r)
+{
+	return ((unsigned)r->n + NN_CHAINS - 1 - r->chain) / NN_CHAINS;
+}
 
 /* A chain over a block's places of x, or of (x - mean)^2. */
 NN_INLINE void block_chain(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
 			   struct part *r, bool square)
 {
-	const real *x = a->x + r->begin * a->channels + r->channel;
+	const size_t step = NN_CHAINS * a->channels;
+	const unsigned n = steps_of(r);
+	const real *x = a->x + (r->begin + r->chain) * a->channels + r->channel;
 	real chain = 0;
 	(void)p;
-	NN_AHEAD
-	for (size_t q = r->chain; q < r->n; q += NN_CHAINS) {
-		real v = x[q * a->channels], d = v_sub(v, r->mean);
-		chain = square ? v_fma(d, d, chain) : v_add(chain, v);
+	for (unsigned i = 0; i < n; i += NN_PLACES_AHEAD) {
+		real v[NN_PLACES_AHEAD];
+		ask(x + i * step, step, n - i, v, NN_PLACES_AHEAD);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_PLACES_AHEAD; j++) {
+			real d = v_sub(v[j], r->mean);
+			if (i + j < n)
+				chain = square ? v_fma(d, d, chain) : v_add(chain, v[j]);
+		}
 	}
 	s->value[0][r->chain][r->lane] = chain;
 }
@@ -147,24 +161,35 @@ NN_INLINE void begin_group(const struct nn_norm_args *a, struct nn_spot p, struc
  * The blocks of a thread's run added pairwise, neighbours first; moved: squares around the group's
  * mean.
  */
+#define NN_BLOCKS_AHEAD 4 /* that a thread asks for at once */
 NN_INLINE void over_run(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
 			struct part *r, unsigned which, bool moved, unsigned to)
 {
-	real stack[48], sum;
+	const size_t first = r->chain * r->run, step = 2 * a->channels;
+	const real *partial = partial_at(a, r->g, first, 0) + r->channel;
+	real stack[48], sum, all[NN_BLOCKS_AHEAD], sums[NN_BLOCKS_AHEAD];
+	unsigned many;
 	int depth = 0;
 	(void)p;
 	if (r->chain >= r->values)
 		return;
-	for (size_t i = 0; i < r->run && (r->chain * r->run + i) * a->block < r->n; i++) {
-		size_t b = r->chain * r->run + i;
-		sum = partial_at(a, r->g, b, which)[r->channel];
+	many = (unsigned)((r->n + a->block - 1) / a->block - first);
+	many = many < r->run ? many : (unsigned)r->run;
+	for (unsigned i = 0; i < many; i++) {
+		const unsigned j = i % NN_BLOCKS_AHEAD;
+		if (j == 0) {
+			ask(partial + i * step + which * a->channels, step, many - i, all,
+			    NN_BLOCKS_AHEAD);
+			ask(partial + i * step, step, moved ? many - i : 0, sums, NN_BLOCKS_AHEAD);
+		}
+		sum = all[j];
 		if (moved) {
-			size_t left = r->n - b * a->block;
+			size_t left = r->n - (first + i) * a->block;
 			real n = (real)(left < a->block ? left : a->block);
-			real d = v_sub(v_div(partial_at(a, r->g, b, 0)[r->channel], n), r->mean);
+			real d = v_sub(v_div(sums[j], n), r->mean);
 			sum = v_fma(v_mul(n, d), d, sum);
 		}
-		for (size_t t = i; t & 1; t >>= 1)
+		for (unsigned t = i; t & 1; t >>= 1)
 			sum = v_add(stack[--depth], sum);
 		stack[depth++] = sum;
 	}
@@ -203,8 +228,8 @@ NN_INLINE real advanced(const struct nn_norm_args *a, real running, real value)
 	return v_cut(v_fma(a->momentum, value, v_mul(a->rest, running)));
 }
 
-/* The running values of a channel, group by group, or what they will be advanced by. */
-NN_MAP(norm_running, struct nn_norm_args)
+/* The running values of channel i, group by group, or what they will be advanced by. */
+NN_INLINE void advance_running(const struct nn_norm_args *a, size_t i)
 {
 	for (size_t g = 0; g < a->group.n; g++) {
 		real m = a->mean[g * a->channels + i], v = partial_at(a, g, 0, 1)[i];
@@ -240,13 +265,44 @@ NN_INLINE size_t group_of(const struct nn_norm_args *a, size_t i)
 	return a->training ? nn_bound_find(&a->group, i / a->channels / a->positions) : 0;
 }
 
-/* to = x * scale + shift + residual */
+NN_INLINE real behind(const struct nn_norm_args *a, real v)
+{
+	return a->act == NN_ACT_RELU         ? v_activate(NN_ACT_RELU, a->slope, v)
+	       : a->act == NN_ACT_LEAKY_RELU ? v_activate(NN_ACT_LEAKY_RELU, a->slope, v)
+					     : v;
+}
+
+/* to = act(x * scale + shift + residual); in training the first threads advance running values. */
 NN_MAP(normalize, struct nn_norm_args)
 {
 	size_t c = i % a->channels, at = group_of(a, i) * a->channels + c;
 	real scale = v_mul(a->gamma[c], a->inverse[at]);
 	real shift = v_fnma(a->mean[at], scale, a->beta[c]), v = v_fma(a->x[i], scale, shift);
-	a->to[i] = a->residual ? v_add(v, a->residual[i]) : v;
+	a->to[i] = behind(a, a->residual ? v_add(v, a->residual[i]) : v);
+	for (size_t k = i; a->training && k < a->channels; k += a->n)
+		advance_running(a, k);
+}
+
+/* The same of NN_WIDE channels. */
+NN_MAP(normalize_wide, struct nn_norm_args)
+{
+	const size_t first = i * NN_WIDE, c = first % a->channels,
+		     at = group_of(a, first) * a->channels + c;
+	const struct wide_reals x = get_wide(a->x + first), gamma = get_wide(a->gamma + c),
+				beta = get_wide(a->beta + c), mean = get_wide(a->mean + at),
+				inverse = get_wide(a->inverse + at);
+	struct wide_reals y, residual = { { 0 } };
+	if (a->residual)
+		residual = get_wide(a->residual + first);
+	NN_UNROLL
+	for (unsigned u = 0; u < NN_WIDE; u++) {
+		real scale = v_mul(gamma.v[u], inverse.v[u]);
+		real v = v_fma(x.v[u], scale, v_fnma(mean.v[u], scale, beta.v[u]));
+		y.v[u] = behind(a, a->residual ? v_add(v, residual.v[u]) : v);
+	}
+	put_wide(a->to + first, &y);
+	for (size_t k = i; a->training && k < a->channels; k += a->n)
+		advance_running(a, k);
 }
 
 /* ---- backward ---- */
@@ -280,18 +336,26 @@ NN_INLINE real gradient_at(const struct nn_norm_args *a, const struct lane *lane
 NN_INLINE void back_chains(const struct nn_norm_args *a, struct nn_spot p, struct norm_sums *s,
 			   struct part *r)
 {
-	size_t from = r->begin * a->channels + r->channel;
+	const size_t from = (r->begin + r->chain) * a->channels + r->channel,
+		     step = NN_CHAINS * a->channels;
+	const unsigned n = steps_of(r);
 	real sum = 0, product = 0;
 	(void)p;
 	if (r->n == 0)
 		return;
 	const struct lane lane = lane_at(a, r->g, r->channel);
-	NN_AHEAD
-	for (size_t q = r->chain; q < r->n; q += NN_CHAINS) {
-		real x = a->x[from + q * a->channels];
-		real d = gradient_at(a, &lane, x, a->d[from + q * a->channels]);
-		sum = v_add(sum, d);
-		product = v_fma(d, v_sub(x, lane.mean), product);
+	for (unsigned i = 0; i < n; i += NN_PLACES_AHEAD) {
+		real x[NN_PLACES_AHEAD], dy[NN_PLACES_AHEAD];
+		ask(a->x + from + i * step, step, n - i, x, NN_PLACES_AHEAD);
+		ask(a->d + from + i * step, step, n - i, dy, NN_PLACES_AHEAD);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_PLACES_AHEAD; j++) {
+			real d = gradient_at(a, &lane, x[j], dy[j]);
+			if (i + j >= n)
+				continue;
+			sum = v_add(sum, d);
+			product = v_fma(d, v_sub(x[j], lane.mean), product);
+		}
 	}
 	s->value[0][r->chain][r->lane] = sum;
 	s->value[1][r->chain][r->lane] = product;
@@ -339,15 +403,15 @@ NN_SCRIPT(norm_back_groups, struct nn_norm_args, struct norm_sums, struct part, 
 }
 
 /* Gamma (dw[0]) and beta: the chain over a leaf's groups, leaves along the tree. */
-NN_MAP(norm_back_weights, struct nn_norm_args)
+NN_INLINE void sum_weights(const struct nn_norm_args *a, size_t i)
 {
 	size_t which = i / a->channels ? 0 : 1, c = i % a->channels, g = 0;
 	real *dw = a->dw[i / a->channels], stack[48], sum;
 	int depth = 0;
 	for (size_t leaf = 0; leaf < a->leaf.n; leaf++) {
 		sum = a->first ? 0 : dw[c];
-		for (; g < a->group.n &&
-		       nn_bound_at(&a->group, g) < nn_bound_at(&a->leaf, leaf + 1);
+		for (;
+		     g < a->group.n && nn_bound_at(&a->group, g) < nn_bound_at(&a->leaf, leaf + 1);
 		     g++)
 			sum = v_add(sum, a->sums[(g * 2 + which) * a->channels + c]);
 		for (size_t t = leaf; t & 1; t >>= 1)
@@ -357,17 +421,62 @@ NN_MAP(norm_back_weights, struct nn_norm_args)
 	dw[c] = stack[0];
 }
 
-/* dx = gamma / deviation * (d - mean of d - normal * mean of d * normal) */
+/* Where nothing is wanted of x. */
+NN_MAP(norm_back_weights, struct nn_norm_args)
+{
+	sum_weights(a, i);
+}
+
+/* gamma / deviation * (d - mean of d - normal * mean of d * normal) */
+NN_INLINE real slope_at(const struct nn_norm_args *a, const struct lane *lane, real n, real inverse,
+			real sum, real product, real x, real dy)
+{
+	real slope = v_mul(v_div(product, n), inverse);
+	real d = v_sub(gradient_at(a, lane, x, dy), v_div(sum, n));
+	return v_mul(v_fnma(v_sub(x, lane->mean), slope, d), lane->scale);
+}
+
+/* dx; the first threads have the gradients of gamma and beta. */
 NN_MAP(norm_back, struct nn_norm_args)
 {
 	size_t c = i % a->channels, g = group_of(a, i);
 	const struct lane lane = lane_at(a, g, c);
 	const real *sums = a->sums + g * 2 * a->channels;
-	real n = (real)places_of(a, g), mean_d = v_div(sums[c], n);
-	real slope = v_mul(v_div(sums[a->channels + c], n), a->inverse[g * a->channels + c]);
-	real d = v_sub(gradient_at(a, &lane, a->x[i], a->d[i]), mean_d);
-	d = v_fnma(v_sub(a->x[i], lane.mean), slope, d);
-	nn_put(a->to + i, v_mul(d, lane.scale), a->add);
+	nn_put(a->to + i,
+	       slope_at(a, &lane, (real)places_of(a, g), a->inverse[g * a->channels + c], sums[c],
+			sums[a->channels + c], a->x[i], a->d[i]),
+	       a->add);
+	for (size_t k = i; k < 2 * a->channels; k += a->n)
+		sum_weights(a, k);
+}
+
+/* The same of NN_WIDE channels. */
+NN_MAP(norm_back_wide, struct nn_norm_args)
+{
+	const size_t first = i * NN_WIDE, c = first % a->channels, g = group_of(a, first),
+		     at = g * a->channels + c;
+	const struct wide_reals x = get_wide(a->x + first), d = get_wide(a->d + first),
+				gamma = get_wide(a->gamma + c), beta = get_wide(a->beta + c),
+				mean = get_wide(a->mean + at), inverse = get_wide(a->inverse + at),
+				sum = get_wide(a->sums + 2 * g * a->channels + c),
+				product = get_wide(a->sums + (2 * g + 1) * a->channels + c);
+	const real n = (real)places_of(a, g);
+	struct wide_reals dx = { { 0 } };
+	if (a->add)
+		dx = get_wide(a->to + first);
+	NN_UNROLL
+	for (unsigned u = 0; u < NN_WIDE; u++) {
+		struct lane lane;
+		real v;
+		lane.mean = mean.v[u];
+		lane.scale = v_mul(gamma.v[u], inverse.v[u]);
+		lane.shift = v_fnma(lane.mean, lane.scale, beta.v[u]);
+		v = slope_at(a, &lane, n, inverse.v[u], sum.v[u], product.v[u], x.v[u], d.v[u]);
+		dx.v[u] = a->add ? v_add(dx.v[u], v) : v;
+	}
+	put_wide(a->to + first, &dx);
+	for (size_t k = i; k < 2 * a->channels; k += a->n)
+		sum_weights(a, k);
 }
 
 /* From running values, which stay. */

@@ -1,6 +1,6 @@
 /* A thread for a row of numbers: softmax, losses, and what rows say as they pass. */
 #include "device/cpu/loss.h"
-#include "device/cuda/phase.h"
+#include "device/cuda/wide.h"
 
 NN_MAP(softmax, struct nn_softmax_args)
 {
@@ -40,10 +40,11 @@ NN_MAP(loss, struct nn_loss_args)
 }
 
 /*
- * Cross-entropy of many classes: NN_SUM_LANES threads a row, each with a lane of its nn_sum. The
+ * Cross-entropy of classes: NN_SUM_LANES threads a row, each with a lane of its nn_sum. The
  * bytes are row_loss's.
  */
 #define NN_WIDE_LOSS_ROWS 16
+#define NN_LOOK_AHEAD 16 /* logits that a thread asks for at once */
 #define NN_WIDE_LOSS_THREADS (NN_WIDE_LOSS_ROWS * NN_SUM_LANES)
 
 struct wide_loss {
@@ -56,6 +57,7 @@ struct wide_row {
 	const real *x;
 	real *d;
 	size_t i;
+	unsigned n; /* numbers of the thread's lane */
 	int32_t truth;
 	real weight;
 };
@@ -64,22 +66,30 @@ NN_INLINE void find_largest(const struct nn_loss_args *a, struct nn_spot p, stru
 			    struct wide_row *r)
 {
 	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
+	const real *x;
 	real most = -(real)__builtin_inff();
 	r->i = p.block * NN_WIDE_LOSS_ROWS + row;
 	r->x = NULL;
+	r->n = (unsigned)(a->columns + NN_SUM_LANES - 1 - lane) / NN_SUM_LANES;
 	if (r->i >= a->n)
 		return;
 	r->d = a->dlogits + r->i * a->columns;
 	r->truth = a->classes[r->i];
+	x = a->logits + r->i * a->columns;
+	for (unsigned i = 0; i < r->n; i += NN_LOOK_AHEAD) {
+		real v[NN_LOOK_AHEAD];
+		ask(x + lane + i * NN_SUM_LANES, NN_SUM_LANES, r->n - i, v, NN_LOOK_AHEAD);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_LOOK_AHEAD; j++)
+			most = i + j < r->n ? v_max(v[j], most) : most;
+	}
 	if (r->truth < 0) {
 		for (size_t k = lane; k < a->columns; k += NN_SUM_LANES)
 			r->d[k] = 0;
 		return;
 	}
-	r->x = a->logits + r->i * a->columns;
+	r->x = x;
 	r->weight = a->class_weights ? a->class_weights[r->truth] : 1;
-	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES)
-		most = v_max(r->x[k], most);
 	s->value[row][lane] = most;
 	if (lane == 0)
 		s->chosen[row] = r->x[r->truth];
@@ -102,12 +112,21 @@ NN_INLINE void sum_exp(const struct nn_loss_args *a, struct nn_spot p, struct wi
 {
 	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
 	real sum = 0;
+	(void)a;
 	if (!r->x)
 		return;
-	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES) {
-		real e = v_exp_negative(v_sub(r->x[k], s->factor[row]));
-		r->d[k] = e;
-		sum = v_add(sum, e);
+	for (unsigned i = 0; i < r->n; i += NN_LOOK_AHEAD) {
+		const size_t k = lane + i * NN_SUM_LANES;
+		real v[NN_LOOK_AHEAD];
+		ask(r->x + k, NN_SUM_LANES, r->n - i, v, NN_LOOK_AHEAD);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_LOOK_AHEAD; j++) {
+			if (i + j >= r->n)
+				continue;
+			real e = v_exp_negative(v_sub(v[j], s->factor[row]));
+			r->d[k + j * NN_SUM_LANES] = e;
+			sum = v_add(sum, e);
+		}
 	}
 	s->value[row][lane] = sum;
 }
@@ -136,11 +155,20 @@ NN_INLINE void put_gradient(const struct nn_loss_args *a, struct nn_spot p, stru
 			    struct wide_row *r)
 {
 	unsigned row = p.thread / NN_SUM_LANES, lane = p.thread % NN_SUM_LANES;
+	(void)a;
 	if (!r->x)
 		return;
-	for (size_t k = lane; k < a->columns; k += NN_SUM_LANES) {
-		real d = v_mul(r->d[k], s->factor[row]);
-		r->d[k] = (size_t)r->truth == k ? d - s->chosen[row] : d;
+	for (unsigned i = 0; i < r->n; i += NN_LOOK_AHEAD) {
+		const size_t k = lane + i * NN_SUM_LANES;
+		real v[NN_LOOK_AHEAD];
+		ask(r->d + k, NN_SUM_LANES, r->n - i, v, NN_LOOK_AHEAD);
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_LOOK_AHEAD; j++) {
+			const size_t c = k + j * NN_SUM_LANES;
+			real d = v_mul(v[j], s->factor[row]);
+			if (i + j < r->n)
+				r->d[c] = (size_t)r->truth == c ? d - s->chosen[row] : d;
+		}
 	}
 }
 
@@ -175,23 +203,27 @@ NN_INLINE void look(const struct nn_count_args *a, struct nn_spot p, struct coun
 {
 	const struct nn_count_call *c = &a->call;
 	const unsigned n = lookers(c), lane = p.thread % n;
+	const unsigned many = (unsigned)(c->columns + n - 1 - lane) / n;
 	const size_t i = at + p.thread / n;
-	const real *x = (const real *)c->logits + i * c->columns;
+	const real *x = (const real *)c->logits + i * c->columns + lane;
 	real most = -(real)__builtin_inff();
-	size_t best = 0;
+	unsigned best = 0;
 	(void)r;
-	if (!c->classes || i >= end || c->classes[i] < 0)
+	if (!c->classes || i >= end)
 		return;
-	if (lane == 0)
-		most = x[0];
-	NN_AHEAD
-	for (size_t k = lane; k < c->columns; k += n) {
-		real value = x[k]; /* all of them may be asked for before the first is there */
-		best = value > most ? k : best;
-		most = value > most ? value : most;
+	for (unsigned k = 0; k < many; k += NN_LOOK_AHEAD) {
+		real v[NN_LOOK_AHEAD];
+		ask(x + (size_t)k * n, n, many - k, v, NN_LOOK_AHEAD);
+		most = k == 0 && lane == 0 ? v[0] : most;
+		NN_UNROLL
+		for (unsigned j = 0; j < NN_LOOK_AHEAD; j++) {
+			const bool larger = k + j < many && v[j] > most;
+			best = larger ? lane + (k + j) * n : best;
+			most = larger ? v[j] : most;
+		}
 	}
 	s->most[p.thread] = most;
-	s->best[p.thread] = (uint32_t)best;
+	s->best[p.thread] = best;
 }
 
 NN_INLINE size_t largest(const struct counts *s, unsigned from, unsigned n)

@@ -7,7 +7,7 @@
 #define NN_DEVICE_CUDA_ROWSUM_H
 
 #include "device/cpu/sum.h"
-#include "device/cuda/phase.h"
+#include "device/cuda/wide.h"
 
 #define NN_SUM_THREADS (NN_SUM_ROWS * NN_SUM_LANES)
 
@@ -31,16 +31,11 @@ NN_INLINE struct row_lane row_lane_of(struct nn_spot p)
 	return r;
 }
 
-/*
- * The next numbers of a lane that has n of them left: all are asked for before the first is used.
- * What is not there is 0.
- */
+/* The next numbers of a lane that has n of them left. */
 #define NN_RUN_AHEAD 8
 NN_INLINE void ask_lane(const real *from, unsigned n, real to[NN_RUN_AHEAD])
 {
-	NN_UNROLL
-	for (unsigned j = 0; j < NN_RUN_AHEAD; j++)
-		to[j] = j < n ? from[j * NN_SUM_LANES] : 0;
+	ask(from, NN_SUM_LANES, n, to, NN_RUN_AHEAD);
 }
 
 /* Numbers of a thread's lane, NN_SUM_LANES apart, in the block from `at` on, of n. */

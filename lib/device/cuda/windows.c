@@ -22,6 +22,22 @@ static size_t elements(const long size[2], size_t channels, size_t rows)
 	return rows * (size_t)(size[0] * size[1]) * channels;
 }
 
+#define NN_WIDE (16 / sizeof(real)) /* channels of a thread */
+
+/* May threads have NN_WIDE channels each, whose places are bytes? */
+static bool wide(const struct nn_pool_args *a, const real *x, const real *y)
+{
+	return a->channels % NN_WIDE == 0 && !a->wide &&
+	       ((uintptr_t)x | (uintptr_t)y | (uintptr_t)a->places * (16 / NN_WIDE)) % 16 == 0;
+}
+
+/* Do windows lie apart, without padding, with little between them? */
+static bool apart(const struct nn_pool_args *a)
+{
+	return !a->pad[0] && !a->pad[1] && a->stride[0] >= a->kernel[0] &&
+	       a->stride[1] >= a->kernel[1] && a->stride[0] * a->stride[1] <= 16;
+}
+
 void NN_CUDA(max_pool)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
 		       const real *x, real *y, void *places)
 {
@@ -31,7 +47,12 @@ void NN_CUDA(max_pool)(struct nn_queue *queue, const struct nn_pooling *pool, si
 	a.x = x;
 	a.y = y;
 	a.places = places;
-	NN_ASK(queue, max_pool, a);
+	if (!wide(&a, x, y)) {
+		NN_ASK(queue, max_pool, a);
+		return;
+	}
+	a.n /= NN_WIDE;
+	NN_ASK(queue, max_pool_wide, a);
 }
 
 void NN_CUDA(max_pool_back)(struct nn_queue *queue, const struct nn_pooling *pool, size_t rows,
@@ -44,7 +65,14 @@ void NN_CUDA(max_pool_back)(struct nn_queue *queue, const struct nn_pooling *poo
 	a.dx = dx;
 	a.places = (void *)(uintptr_t)places;
 	a.add = add;
-	NN_ASK(queue, max_pool_back, a);
+	if (!wide(&a, dy, dx) || !apart(&a)) {
+		NN_ASK(queue, max_pool_back, a);
+		return;
+	}
+	a.n = rows * a.channels / NN_WIDE;
+	for (int i = 0; i < 2; i++)
+		a.n *= (size_t)((a.in[i] + a.stride[i] - 1) / a.stride[i]);
+	NN_ASK(queue, max_pool_back_wide, a);
 }
 
 static struct nn_pooling pooling(const struct nn_site *site)
@@ -68,8 +96,7 @@ static void max_backward(const struct nn_call *call)
 
 	if (call->dx[0])
 		NN_CUDA(max_pool_back)
-		(call->site.queue, &p, call->rows, call->dy, call->saved, call->dx[0],
-		 call->dx_add[0]);
+	(call->site.queue, &p, call->rows, call->dy, call->saved, call->dx[0], call->dx_add[0]);
 }
 
 static size_t max_saved(const struct nn_site *site, size_t max_rows)
