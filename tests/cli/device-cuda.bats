@@ -46,6 +46,29 @@ setup() {
   done
 }
 
+@test "cuda: gradients of weights and biases in tiles of all sizes are the CPU's, of any channels, strides, groups and leaves" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/cuda/.libs # the size of tiles is drawn
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  printf '%s\n' 'input 1x8x8' 'conv2d 20 3x3 pad=1' relu 'conv2d 24 3x3 stride=2x1 pad=2x3 groups=2' relu 'conv2d 40 2x3 dilation=2x1 pad=1' relu \
+    'conv2d 36 1x1 bias=no' 'conv-transpose2d 12 2x2' relu flatten 'dense 140' relu 'dense ?' >images.nn
+  printf '%s\n' 'input 1x8x8' flatten 'dense 520' relu 'dense 520' relu 'dense ?' >dense.nn # leaves one after the other
+  printf '%s\n' 'input 1x8x8' 'conv2d 24 3x3' relu 'conv2d 340 6x6 pad=1' relu flatten 'dense ?' >large.nn
+  # same NET TRAINING...
+  same() {
+    for precision in f32 f64; do
+      for device in cpu cuda; do
+        nn-train -q -m "$1.nn" --target=digit --loss=cross-entropy --precision=$precision --device=$device -o $device.st "${@:2}" digits.csv
+      done
+      cmp cpu.st cuda.st
+    done
+  }
+  same images --epochs=2 -b 32
+  same images --epochs=1 -b 96 --micro-batch=7 # pieces of leaves
+  same dense --epochs=1 -b 160 --leaves=16
+  same dense --epochs=1 -b 80 --leaves=1 --micro-batch=13
+  same large --epochs=1 -b 64
+}
+
 # As nn-cuda.so itself, over a runtime of the tests (tests/device/runtime.c).
 @test "cuda: no driver, no device that is visible and a number that is none are status 3 and one line" {
   export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs

@@ -89,16 +89,27 @@ void *nn_cuda_sums(struct nn_queue *queue)
 }
 
 /* All ways, as drawn: large tiles, smaller ones, blocks of few rows, a thread for each element. */
-bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
+static unsigned draw(void)
 {
 	static _Thread_local unsigned drawn; /* a server has several threads */
 
+	drawn = drawn * 1103515245 + 12345;
+	return drawn >> 16;
+}
+
+bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
+{
 	(void)size;
 	(void)m;
 	(void)n;
 	(void)tiles;
-	drawn = drawn * 1103515245 + 12345;
-	return (drawn >> 16) % 3 == 0;
+	return draw() % 3 == 0;
+}
+
+int nn_cuda_least(const double *cost, int n)
+{
+	(void)cost;
+	return (int)(draw() % (unsigned)n);
 }
 
 size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,

@@ -74,13 +74,13 @@ static void weight_gradients(const struct nn_call *call, const struct nn_conv *c
 	if (plain)
 		NN_CUDA(plain_weights)(call, 0, &a, call->work);
 	else
-		NN_CUDA(weight_gradient)(call, 0, &a, &room);
+		NN_CUDA(gradients)(call, 0, -1, &a, &room);
 	if (!attrs->bias)
 		return;
 	a.leaf.unit = (size_t)(c->h.in * c->w.in); /* positions of the output */
 	a.c = NN_CUDA(matrix)(1, attrs->out);
 	a.dy = call->dy;
-	NN_CUDA(bias_gradient)(call, 1, &a, &room);
+	NN_CUDA(gradients)(call, -1, 1, &a, &room);
 }
 
 static void backward(const struct nn_call *call, bool plain)

@@ -30,6 +30,8 @@ void *nn_cuda_sums(struct nn_queue *queue);
  * keep the device busier than what comes after them: smaller ones, then a thread for each element?
  */
 bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles);
+/* The least of n costs; of several the last. */
+int nn_cuda_least(const double *cost, int n);
 
 /*
  * A shape of tiles: rows x columns elements; how many a multiprocessor needs to be busy; how many

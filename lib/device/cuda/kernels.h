@@ -66,7 +66,7 @@ struct nn_tile_args {
 	size_t m, n, depth;
 	bool first, apart;
 	real *dw, *rest;
-	real *bias; /* few_rows: its gradient, or NULL */
+	real *bias, *bias_rest; /* its gradient, or NULL; of other leaves */
 	size_t size;
 	struct nn_bounds leaf;
 };

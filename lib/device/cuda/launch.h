@@ -10,13 +10,8 @@
 
 #define NN_MAP_BLOCK 256 /* threads of NN_MAP */
 
-/* A product or input gradient, and weights: in tiles, or false. */
+/* A product or input gradient: in tiles, or false. */
 bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, bool input);
-bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a);
-
-/* Sums of biases, a leaf's or those of leaves apart; false: leaves have to be added one after the
- * other. */
-bool NN_CUDA(bias_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a);
 
 /* Arguments of nothing but zeros, padding too. */
 #define NN_ARGS(type, name) \

@@ -17,13 +17,13 @@ NN_CUDA_SRC = \
 	lib/device/cuda/peak.c \
 	lib/device/cuda/plain.c \
 	lib/device/cuda/phase.h lib/device/cuda/product/taps.h \
+	lib/device/cuda/product/gradient.h \
 	lib/device/cuda/product/product.c \
 	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \
 	lib/device/cuda/rows.c lib/device/cuda/rowsum.h \
 	lib/device/cuda/step.h \
 	lib/device/cuda/table.c \
-	lib/device/cuda/product/tile.h \
 	lib/device/cuda/product/tiles.c \
 	lib/device/cuda/product/tiny.h \
 	lib/device/cuda/product/weights.c \
@@ -36,6 +36,8 @@ NN_CUDA_CU = \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/columns.cu \
+	lib/device/cuda/product/gradients.cu \
+	lib/device/cuda/product/gradients-large.cu \
 	lib/device/cuda/product/leaves.cu \
 	lib/device/cuda/product/pixels.cu \
 	lib/device/cuda/product/pixels-large.cu \
@@ -43,8 +45,6 @@ NN_CUDA_CU = \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/sequence.cu \
 	lib/device/cuda/table.cu \
-	lib/device/cuda/product/tiles.cu \
-	lib/device/cuda/product/tiles-large.cu \
 	lib/device/cuda/product/tiny.cu \
 	lib/device/cuda/update.cu \
 	lib/device/cuda/product/weights.cu \

@@ -283,7 +283,7 @@ static void position_backward(const struct nn_call *call)
 	a.c = NN_CUDA(matrix)(1, size);
 	a.dy = call->dy;
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, 1, &room);
-	NN_CUDA(bias_gradient)(call, 0, &a, &room);
+	NN_CUDA(gradients)(call, -1, 0, &a, &room);
 	reshape_backward(call);
 }
 

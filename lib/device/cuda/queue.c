@@ -121,6 +121,16 @@ size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes
 	return best;
 }
 
+int nn_cuda_least(const double *cost, int n)
+{
+	int least = 0;
+
+	for (int i = 1; i < n; i++)
+		if (cost[i] <= cost[least])
+			least = i;
+	return least;
+}
+
 /* ---- queues ---- */
 
 static int failed(const struct nn_cuda_queue *q, cudaError_t error, const char *what,

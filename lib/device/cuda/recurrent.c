@@ -125,15 +125,14 @@ static void weight_gradients(const struct nn_call *call, const struct recurrence
 
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, r->steps, &room);
 	for (int k = 0; k < 2; k++) {
+		const bool plain = k == 0 && r->plain;
+
 		a.c = k ? r->h : r->x;
 		a.x = k ? steps->before : call->x[0];
 		a.dy = k ? steps->of_h : steps->of_x;
-		if (k == 0 && r->plain)
+		if (plain)
 			NN_CUDA(plain_weights)(call, k, &a, work);
-		else
-			NN_CUDA(weight_gradient)(call, k, &a, &room);
-		if (r->attrs->bias)
-			NN_CUDA(bias_gradient)(call, 2 + k, &a, &room);
+		NN_CUDA(gradients)(call, plain ? -1 : k, r->attrs->bias ? 2 + k : -1, &a, &room);
 	}
 }
 

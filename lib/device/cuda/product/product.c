@@ -223,10 +223,7 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 		return;
 	if (p->plain)
 		NN_CUDA(plain_weights)(call, 0, &a, work);
-	else
-		NN_CUDA(weight_gradient)(call, 0, &a, &room);
-	if (p->bias)
-		NN_CUDA(bias_gradient)(call, 1, &a, &room);
+	NN_CUDA(gradients)(call, p->plain ? -1 : 0, p->bias ? 1 : -1, &a, &room);
 }
 
 static void backward(const struct nn_call *call, const struct product *p)

@@ -21,13 +21,11 @@ void NN_CUDA(product)(struct nn_queue *queue, const struct nn_product_args *a);
 void NN_CUDA(input_gradient)(struct nn_queue *queue, const struct nn_product_args *a);
 
 /*
- * The gradient of parameter `param` of a call, if it is wanted: the caller gives c, x, dy and leaf;
- * *room, NN_CUDA(leaves_bytes) of it, is taken for leaves.
+ * The gradients of parameters `weight` and `bias` of a call (-1: none), those that are wanted: the
+ * caller gives c, x, dy and leaf; *room, NN_CUDA(leaves_bytes) of each, is taken for leaves.
  */
-void NN_CUDA(weight_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
-			      char **room);
-void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
-			    char **room);
+void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
+			const struct nn_weights_args *a, char **room);
 /*
  * Those of a dense layer and its bias (bias: it has one) in one launch, where rows are few and
  * weights not many; false: they have to be asked for apart.

@@ -1,5 +1,4 @@
 /* Which products are computed in tiles, and in which: as many elements keep a device busy. */
-#include "device/cpu/product/pack.h"
 #include "device/cuda/product/product.h"
 
 static size_t parts_of(size_t n, size_t size)
@@ -22,26 +21,6 @@ static bool is_wide_apart(const struct nn_conv *c)
 	return c->h.n + c->w.n > 32 ||
 	       (size_t)(c->h.n * c->h.dilation) > (size_t)INT32_MAX / 2 / row ||
 	       (size_t)(c->w.n * c->w.dilation) > (size_t)INT32_MAX / 2 / row;
-}
-
-/* In the largest tiles that pay; false: in none. */
-static bool ask_tiles(struct nn_queue *queue, const struct nn_cuda_kernel *const kernels[2],
-		      struct nn_tile_args *t, size_t leaves)
-{
-	static const unsigned sizes[2] = { 128, 64 };
-	size_t apart = t->p.c.groups * leaves;
-
-	if (t->m == 0 || t->n == 0 || t->m > INT32_MAX || t->depth > INT32_MAX)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		size_t tiles = parts_of(t->m, sizes[i]) * parts_of(t->n, sizes[i]) * apart;
-
-		if (kernels[i] && nn_cuda_pays(sizes[i], t->m, t->n, tiles)) {
-			nn_cuda_launch(queue, kernels[i], tiles, t);
-			return true;
-		}
-	}
-	return false;
 }
 
 #define NN_TILES(name, tiny) \
@@ -81,57 +60,4 @@ bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, 
 	tiles = parts_of(t.m, shapes[i].rows) * parts_of(t.n, shapes[i].columns) * c->groups;
 	nn_cuda_launch(queue, kernels[image][input][i], tiles, &t);
 	return true;
-}
-
-/* A chain for each thread of blocks of 8 x 16, of a leaf. */
-static bool ask_few(struct nn_queue *queue, const struct nn_tile_args *t, bool image)
-{
-	size_t apart = t->apart ? t->leaf.n : 1;
-
-	if (t->leaf.n > apart)
-		return false;
-	nn_cuda_launch(queue, image ? &NN_SIMT(few_image_weights) : &NN_SIMT(few_weights),
-		       parts_of(t->m, 8) * parts_of(t->n, 16) * t->p.c.groups * apart, t);
-	return true;
-}
-
-bool NN_CUDA(bias_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
-{
-	size_t apart = a->apart ? a->leaf.n : 1;
-
-	if (a->leaf.n > apart)
-		return false;
-	nn_cuda_launch(queue, &NN_SIMT(few_biases), parts_of(a->size, 32) * apart, a);
-	return true;
-}
-
-bool NN_CUDA(weights_in_tiles)(struct nn_queue *queue, const struct nn_weights_args *a)
-{
-	/* those of one leaf a block; those of all have no registers to be large */
-	static const struct nn_cuda_kernel *const kernels[2][2][2] = {
-		{ { &NN_SIMT(tile_weights_128), &NN_SIMT(tile_weights_64) },
-		  { &NN_SIMT(tile_image_weights_128), &NN_SIMT(tile_image_weights_64) } },
-		{ { NULL, &NN_SIMT(tile_leaves_64) }, { NULL, &NN_SIMT(tile_image_leaves_64) } },
-	};
-	const bool all = !a->apart && a->leaf.n > 1;
-	const struct nn_conv *c = &a->c;
-	NN_ARGS(struct nn_tile_args, t);
-	bool image;
-
-	if (a->depthwise || is_long(c) || (all && a->leaf.n > NN_TILE_LEAVES))
-		return false;
-	t.p.c = *c;
-	t.p.x = a->x;
-	t.p.dy = a->dy;
-	t.m = (size_t)(c->h.n * c->w.n) * c->cin;
-	t.n = nn_packed_channels(c->cout); /* padding gets 0 */
-	t.first = a->first;
-	t.apart = a->apart;
-	t.dw = a->dw;
-	t.rest = a->rest;
-	t.size = a->size;
-	t.leaf = a->leaf;
-	image = !NN_CUDA(is_matrix)(c);
-	return ask_tiles(queue, kernels[all][image], &t, a->apart ? a->leaf.n : 1) ||
-	       ask_few(queue, &t, image);
 }

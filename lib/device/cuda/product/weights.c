@@ -49,42 +49,162 @@ size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves)
 					 : 0;
 }
 
-static void gradient(const struct nn_call *call, int param, struct nn_weights_args *a, bool bias,
-		     char **room)
-{
-	struct nn_queue *queue = call->site.queue;
+/* ---- tiles ---- */
 
-	if (!call->dw[param]) /* it is frozen */
+/*
+ * In-channels x out-channels of a tile; cycles that a step takes where a multiprocessor has one
+ * tile, and those that each takes beside others.
+ */
+static const struct {
+	const struct nn_cuda_kernel *kernel;
+	unsigned down, over, alone, beside;
+} tiles[] = { { &NN_SIMT(gradient_8), 8, 16, 4, 4 },
+	      { &NN_SIMT(gradient_16), 16, 16, 6, 4 },
+	      { &NN_SIMT(gradient_32), 32, 32, 12, 12 },
+	      { &NN_SIMT(gradient_64), 64, 64, 36, 36 },
+	      { &NN_SIMT(gradient_128), 128, sizeof(real) == 4 ? 128 : 64, 136, 136 } };
+#define NN_TILES ((int)(sizeof tiles / sizeof tiles[0]))
+#define NN_MULTIPROCESSORS 132
+
+static size_t parts_of(size_t n, size_t size)
+{
+	return (n + size - 1) / size;
+}
+
+/* Tiles of all taps, and those of the bias, of a leaf. */
+static size_t tiles_of(const struct nn_tile_args *t, unsigned down, unsigned over)
+{
+	const struct nn_conv *c = &t->p.c;
+	size_t taps = t->dw ? (size_t)(c->h.n * c->w.n) : 0;
+
+	return parts_of(t->n, over) * (taps * parts_of(c->cin, down) + (t->bias != NULL)) *
+	       c->groups;
+}
+
+/* In one of the tiles, of a leaf each; all: of all leaves. */
+static void ask_tiles(struct nn_queue *queue, const struct nn_tile_args *t, bool all)
+{
+	const unsigned leaves_tile = sizeof(real) == 4 ? 64 : 32;
+	double cost[NN_TILES];
+	size_t n[NN_TILES];
+	int i;
+
+	if (all) {
+		nn_cuda_launch(queue, &NN_SIMT(gradient_leaves),
+			       tiles_of(t, leaves_tile, leaves_tile), t);
 		return;
+	}
+	for (i = 0; i < NN_TILES; i++) {
+		n[i] = tiles_of(t, tiles[i].down, tiles[i].over) * t->leaf.n;
+		cost[i] = (double)tiles[i].beside * (double)parts_of(n[i], NN_MULTIPROCESSORS);
+		if (cost[i] < tiles[i].alone)
+			cost[i] = tiles[i].alone;
+	}
+	i = nn_cuda_least(cost, NN_TILES);
+	nn_cuda_launch(queue, tiles[i].kernel, n[i], t);
+}
+
+/* Do kernels that count with 32 bits come through it? */
+static bool are_short(const struct nn_conv *c, size_t rows)
+{
+	const double most = INT32_MAX, loaders = 64;
+
+	return (double)c->h.in * (double)c->x_row * loaders < most &&
+	       (double)c->h.out * (double)c->y_row * loaders < most &&
+	       (double)rows * (double)c->h.out * (double)c->w.out < most &&
+	       (double)c->h.n * (double)c->w.n * (double)c->cin * (double)c->cout *
+			       (double)c->groups * (double)NN_TILE_LEAVES <
+		       most;
+}
+
+/* ---- gradients ---- */
+
+/* Of a parameter that is wanted: where leaves go. */
+static void begin_gradient(const struct nn_call *call, int param, size_t size,
+			   struct nn_weights_args *a, char **room)
+{
 	a->first = call->first;
-	a->apart = are_apart(a->size, call->n_leaves);
-	a->n = a->apart ? a->size * call->n_leaves : a->size;
+	a->size = size;
+	a->apart = are_apart(size, call->n_leaves);
+	a->n = a->apart ? size * call->n_leaves : size;
 	a->dw = call->dw[param];
 	a->rest = (real *)(void *)*room;
-	*room += NN_CUDA(leaves_bytes)(a->size, call->n_leaves);
-	if (bias && !NN_CUDA(bias_in_tiles)(queue, a))
-		NN_ASK(queue, product_bias, *a);
-	else if (!bias && !NN_CUDA(weights_in_tiles)(queue, a))
-		NN_ASK(queue, product_weights, *a);
+	*room += NN_CUDA(leaves_bytes)(size, call->n_leaves);
+}
+
+static void end_gradient(const struct nn_call *call, int param, const struct nn_weights_args *a)
+{
 	if (a->apart)
-		add_leaves(queue, a, call->update ? &call->update[param] : NULL);
+		add_leaves(call->site.queue, a, call->update ? &call->update[param] : NULL);
 	else if (call->update)
 		update_by(call, param, a->dw);
 }
 
-void NN_CUDA(weight_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
-			      char **room)
+/* w and b, or one of them: both have one leaf, or leaves apart, or else none has; false: not. */
+static bool ask_together(const struct nn_call *call, const struct nn_weights_args *w,
+			 const struct nn_weights_args *b)
 {
-	a->depthwise = nn_conv_depthwise(&a->c);
-	a->size = NN_CUDA(packed)(&a->c);
-	gradient(call, param, a, false, room);
+	const struct nn_weights_args *a = w ? w : b;
+	const bool all = a->leaf.n > 1 && !a->apart;
+	NN_ARGS(struct nn_tile_args, t);
+
+	if (!are_short(&a->c, call->leaf[call->n_leaves] * a->leaf.unit) ||
+	    (all && (!w || a->leaf.n > NN_TILE_LEAVES)) || (w && w->depthwise))
+		return false;
+	t.p.c = a->c;
+	t.p.x = a->x;
+	t.p.dy = a->dy;
+	t.n = nn_packed_channels(a->c.cout); /* padding gets 0 */
+	t.first = a->first;
+	t.leaf = a->leaf;
+	if (w) {
+		t.dw = w->dw;
+		t.rest = w->rest;
+		t.size = w->size;
+	} else { /* groups do not matter */
+		t.n = t.p.c.cout = b->size;
+		t.p.c.groups = 1;
+	}
+	if (b) {
+		t.bias = b->dw;
+		t.bias_rest = b->rest;
+	}
+	ask_tiles(call->site.queue, &t, all);
+	return true;
 }
 
-void NN_CUDA(bias_gradient)(const struct nn_call *call, int param, struct nn_weights_args *a,
-			    char **room)
+void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
+			const struct nn_weights_args *a, char **room)
 {
-	a->size = a->c.cout * a->c.groups;
-	gradient(call, param, a, true, room);
+	const bool has_weight = weight >= 0 && call->dw[weight], /* else it is frozen */
+		has_bias = bias >= 0 && call->dw[bias];
+	struct nn_weights_args w = *a, b = *a;
+
+	w.depthwise = nn_conv_depthwise(&a->c);
+	if (has_weight)
+		begin_gradient(call, weight, NN_CUDA(packed)(&a->c), &w, room);
+	if (has_bias)
+		begin_gradient(call, bias, a->c.cout * a->c.groups, &b, room);
+	if (has_weight && has_bias) {
+		struct nn_weights_args beside = b;
+
+		beside.apart = w.apart;
+		if (ask_together(call, &w, &beside)) {
+			end_gradient(call, weight, &w);
+			end_gradient(call, bias, &beside);
+			return;
+		}
+	}
+	if (has_weight) {
+		if (!ask_together(call, &w, NULL))
+			NN_ASK(call->site.queue, product_weights, w);
+		end_gradient(call, weight, &w);
+	}
+	if (has_bias) {
+		if (!ask_together(call, NULL, &b))
+			NN_ASK(call->site.queue, product_bias, b);
+		end_gradient(call, bias, &b);
+	}
 }
 
 bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a)
