@@ -147,6 +147,22 @@ NN_INLINE struct reader reader_after(enum product what, const struct nn_conv *c,
 	return r;
 }
 
+/*
+ * The pixel that row m of the tiles is. Towards the input of a kernel with strides those come
+ * together that the same taps reach, if there are as many of each kind.
+ */
+NN_INLINE size_t pixel_at(enum product what, const struct nn_conv *c, size_t n, size_t m)
+{
+	const uint32_t sh = (uint32_t)c->h.stride, sw = (uint32_t)c->w.stride,
+		       width = (uint32_t)c->w.in;
+	if (what != IMAGE_INPUT || sh * sw == 1 || (uint32_t)c->h.in % sh || width % sw || m >= n)
+		return m;
+	const uint32_t kinds = (uint32_t)n / (sh * sw), kind = (uint32_t)m / kinds,
+		       at = (uint32_t)m - kind * kinds, line = at / (width / sw);
+	return (size_t)(line * sh + kind / sw) * width + (at - line * (width / sw)) * sw +
+	       kind % sw;
+}
+
 /* An address `offset` reals on from one that need not be in an array. */
 NN_INLINE const real *real_at(uintptr_t from, int offset)
 {
@@ -229,6 +245,7 @@ struct NN_SIZED(tile) {
 	} b;
 	uintptr_t from[NN_ROWS]; /* where rows begin in x or dy */
 	uint32_t lacks[NN_ROWS]; /* taps */
+	uint32_t pixel[NN_ROWS]; /* the rows of x or dy, or pixels, that they are */
 };
 
 struct NN_SIZED(sums) {
@@ -240,6 +257,7 @@ struct NN_SIZED(sums) {
 	struct reader next;            /* of the turn that is copied */
 	uint32_t lacks[NN_EACH_ROWS];  /* of the thread's rows */
 	uint32_t a_lacks[NN_A_COPIES]; /* of the rows that it copies */
+	uint32_t all_lack;             /* taps that no row of the tile has */
 	uintptr_t from[NN_A_COPIES];
 	unsigned a_to, b_to;  /* where its copies lie in a stage */
 	const real *b;        /* its weights of the turn that is copied */
@@ -264,10 +282,13 @@ NN_INLINE void NN_SIZED(find_row)(const struct nn_tile_args *a, struct NN_SIZED(
 	const uintptr_t x = (uintptr_t)(is_input(what) ? a->p.dy : a->p.x);
 	if (!is_image(what)) {
 		s->from[row] = x + (m < a->m ? m : a->m - 1) * line * sizeof(real);
+		s->pixel[row] = (uint32_t)m;
 		return;
 	}
+	const size_t at = pixel_at(what, c, a->m, m);
 	const struct pixel pixel =
-		is_input(what) ? pixel_of(m, c->h.in, c->w.in) : pixel_of(m, c->h.out, c->w.out);
+		is_input(what) ? pixel_of(at, c->h.in, c->w.in) : pixel_of(at, c->h.out, c->w.out);
+	s->pixel[row] = (uint32_t)at;
 	const size_t h = pixel.row * (size_t)(is_input(what) ? c->h.out : c->h.in) +
 			 axis_begin(what, &c->h, pixel.h),
 		     w = axis_begin(what, &c->w, pixel.w);
@@ -324,6 +345,8 @@ NN_INLINE void NN_SIZED(copy_a)(const struct nn_tile_args *a, struct nn_spot p,
 	const struct nn_conv *c = &a->p.c;
 	const struct reader next = r->next;
 	r->next = reader_after(what, c, next, NN_DEPTH);
+	if (is_image(what) && r->all_lack & next.bits)
+		return;
 	if (r->wide) {
 		const bool there = p.thread % NN_QUADS * NN_WIDE < left;
 		real *at = &s->a[to][0][0] + r->a_to;
@@ -400,6 +423,9 @@ NN_INLINE void NN_SIZED(first)(const struct nn_tile_args *a, struct nn_spot p,
 		r->from[j] = s->from[row + j * NN_APART];
 		r->a_lacks[j] = is_image(what) ? s->lacks[row + j * NN_APART] : 0;
 	}
+	r->all_lack = ~(uint32_t)0;
+	for (unsigned m = 0; is_image(what) && m < NN_ROWS; m++)
+		r->all_lack &= s->lacks[m];
 	r->a_to = row * NN_LINE + k;
 	NN_KEEP(r->a_to);
 	if (what != INPUT) {
@@ -457,6 +483,10 @@ NN_INLINE void NN_SIZED(whole)(const struct nn_tile_args *a, const struct NN_SIZ
 	const struct nn_conv *c = &a->p.c;
 	const bool together = channels_of(what, c) % NN_DEPTH == 0;
 	uint32_t bits = 0;
+	if (is_image(what) && together && r->all_lack & bits_of(c, r->tap)) {
+		r->tap = tap_after(what, c, r->tap, NN_DEPTH);
+		return;
+	}
 	NN_UNROLL
 	for (unsigned q = 0; q < NN_QUADS; q++) {
 		if (is_image(what) && (q == 0 || !together)) {
@@ -489,9 +519,9 @@ NN_INLINE void NN_SIZED(add)(const struct nn_tile_args *a, struct nn_spot p,
 	NN_COPIED(NN_STAGES - 2);
 }
 
-/* NN_WIDE neighbours, or as many as there are, at `at` of what is written. */
+/* n of NN_WIDE neighbours at `at` of what is written; bare: as they are. */
 NN_INLINE void NN_SIZED(put_at)(const struct nn_tile_args *a, const real *sum, enum product what,
-				size_t o, size_t at, size_t n)
+				bool bare, size_t o, size_t at, size_t n)
 {
 	real *to = is_input(what) ? a->p.dx : a->p.y;
 	struct wide by;
@@ -499,8 +529,8 @@ NN_INLINE void NN_SIZED(put_at)(const struct nn_tile_args *a, const real *sum, e
 	for (size_t j = 0; j < NN_WIDE; j++) {
 		if (j >= n)
 			break;
-		by.v[j] = tail(&a->p, sum[j], o + j, at + j);
-		if (is_input(what) && a->p.add)
+		by.v[j] = bare ? sum[j] : tail(&a->p, sum[j], o + j, at + j);
+		if (!bare && is_input(what) && a->p.add)
 			by.v[j] = to[at + j] + by.v[j];
 	}
 	if (n == NN_WIDE && is_wide(to + at, 0)) {
@@ -513,26 +543,36 @@ NN_INLINE void NN_SIZED(put_at)(const struct nn_tile_args *a, const real *sum, e
 			to[at + j] = by.v[j];
 }
 
-NN_INLINE void NN_SIZED(put)(const struct nn_tile_args *a, struct nn_spot p,
-			     struct NN_SIZED(tile) * s, struct NN_SIZED(sums) * r,
-			     enum product what)
+NN_INLINE void NN_SIZED(put_all)(const struct nn_tile_args *a, const struct NN_SIZED(tile) * s,
+				 const struct NN_SIZED(sums) * r, enum product what, bool bare)
 {
 	const size_t groups = a->p.c.groups, each = what == INPUT ? 1 : NN_WIDE;
-	(void)p;
-	(void)s;
 	NN_UNROLL
 	for (unsigned i = 0; i < NN_EACH_ROWS; i++) {
-		const size_t m = r->corner.m + NN_ROW_AT(i);
+		const size_t at = s->pixel[NN_ROW_AT(i)] * groups * a->n;
+		if (r->corner.m + NN_ROW_AT(i) >= a->m)
+			continue;
 		NN_UNROLL
 		for (unsigned j = 0; j < NN_EACH_COLUMNS; j += (unsigned)each) {
 			const size_t n = r->corner.n + NN_COLUMN_AT(what, j),
 				     o = r->corner.group * a->n + n;
-			if (m < a->m && n < a->n)
+			if (n < a->n)
 				NN_SIZED(put_at)
-				(a, &r->sum[i][j], what, o, m * groups * a->n + o,
+				(a, &r->sum[i][j], what, bare, o, at + o,
 				 a->n - n < each ? a->n - n : each);
 		}
 	}
+}
+
+NN_INLINE void NN_SIZED(put)(const struct nn_tile_args *a, struct nn_spot p,
+			     struct NN_SIZED(tile) * s, struct NN_SIZED(sums) * r,
+			     enum product what)
+{
+	(void)p;
+	if (!a->p.bias && !a->p.residual && a->p.act == NN_TAIL_NONE && !a->p.add)
+		NN_SIZED(put_all)(a, s, r, what, true);
+	else
+		NN_SIZED(put_all)(a, s, r, what, false);
 }
 
 #define NN_TILED(name, what) \
