@@ -143,6 +143,28 @@ PYTHON
   frozen --freeze=$MIDDLE --init=base.st --selfcheck
 }
 
+@test "freeze: gradients go through frozen convolutions, and what is fused with them, to the layers before" {
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 97 >digits.csv
+  for middle in '2: conv2d 4 3x3 pad=1, relu' '2: conv2d 4 3x3 pad=1, tanh, maxpool2d 2' '2: conv2d 4 3x3, leaky-relu, maxpool2d 3 stride=2' \
+    '2: conv-transpose2d 4 2x2 stride=2, relu' 'b: b: conv2d 4 3x3 pad=1, add from=a+b, relu' '2: conv2d 4 1x1, gelu' '2: conv2d 4 3x3 groups=4, silu'; do
+    printf '%s\n' 'input 1x8x8' 'conv2d 4 3x3 pad=1' 'a: tanh' >net.nn
+    tr , '\n' <<<"${middle#*: }" >>net.nn
+    printf '%s\n' flatten 'dense ?' >>net.nn
+    train=(-q -m net.nn --target=digit --loss=cross-entropy -b 32)
+    nn-train "${train[@]}" --steps=0 -o start.st digits.csv
+    train+=(--init=start.st --freeze="${middle%%:*}" --epochs=2)
+    nn-train "${train[@]}" --selfcheck digits.csv >checks || { echo "$middle"; cat checks; return 1; }
+    nn-train "${train[@]}" -o one.st -t 1 digits.csv
+    nn-train "${train[@]}" -o other.st -t 3 --micro-batch=5 digits.csv
+    cmp one.st other.st
+    for module in apart cuda; do # the CPU's kernels and those of nn-cuda.so
+      [ -e "$NN_BUILD/tests/device/$module/.libs/nn-cuda.so" ] || continue
+      NN_MODULE_PATH=$NN_BUILD/tests/device/$module/.libs nn-train "${train[@]}" --device=cuda -o there.st digits.csv
+      cmp one.st there.st
+    done
+  done
+}
+
 @test "freeze: the same bytes over threads, kernels, a resume and ranks" {
   setup_frozen
   for layers in $PREFIX $MIDDLE; do

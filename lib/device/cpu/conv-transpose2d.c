@@ -203,12 +203,13 @@ static void backward(const struct nn_call *call)
 	reflect(&m, &call->site);
 	t = transposed_of(call, &m);
 	nn_cpu_split(call->pool, call->rows, 1, 3 * t.y * sizeof(real), epilogue_piece, &t);
-	if (t.attrs->bias) {
+	if (call->dw[0] && t.attrs->bias) {
 		nn_cpu_pieces(call->pool, call->n_leaves, call->rows * t.y * sizeof(real),
 			      bias_piece, &t);
 		NN_K(leaf_tree)(call, 1, t.attrs->out, call->work);
 	}
-	weight_gradient(call, &m);
+	if (call->dw[0]) /* else it is frozen */
+		weight_gradient(call, &m);
 	if (call->dx[0])
 		input_gradient(call, &m);
 }

@@ -198,9 +198,9 @@ static void by_batches(struct job *job)
 static void input_samples(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct job *job = arg;
-	(void)thread;
+	real *z = job->z_scratch + (size_t)thread * rounded(job->z);
 	for (size_t s = begin; s < end; s++)
-		input_gradient(job, s, (const real *)job->call->dy + s * job->y);
+		input_gradient(job, s, before_epilogue(job, s, z));
 }
 
 /* Enough leaves to keep all threads busy; else threads share them. */

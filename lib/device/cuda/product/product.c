@@ -231,13 +231,10 @@ static void backward(const struct nn_call *call, const struct product *p)
 	char *work = call->work, *room = work + library_work(p, call->rows);
 	const real *d;
 
-	if (!p->dense && !call->dw[0]) { /* of dy and derived alone */
-		input_gradient(call, p, call->dy, work);
-		return;
-	}
 	d = before_epilogue(call, p, &room);
 	input_gradient(call, p, d, work);
-	weight_gradients(call, p, d, work, room);
+	if (p->dense || call->dw[0])
+		weight_gradients(call, p, d, work, room);
 }
 
 /* ---- memory and packing ---- */
