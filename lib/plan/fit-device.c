@@ -68,13 +68,14 @@ static size_t exchanged_bytes(const struct nn_plan *plan, const struct nn_step_o
 
 /*
  * The data set stays there where it fits beside all else, and more than one epoch reads it; ranks
- * that share a device have rows sent.
+ * that share a device have rows sent. evaluated: rows of a call of the evaluator, which are read
+ * there, too.
  */
 static void keep_rows(const struct nn_plan *plan, const struct nn_step_options *step, size_t sent,
-		      struct nn_fit *fit)
+		      size_t evaluated, struct nn_fit *fit)
 {
 	const struct nn_task *task = plan->task;
-	const size_t numbers = 2 * task->recipe->batch * sizeof(uint32_t),
+	const size_t numbers = (2 * task->recipe->batch + evaluated) * sizeof(uint32_t),
 		     bytes = nn_layout_ranks(plan->layout) > 1 || plan->layout->asked > 1 ||
 					     task->rows_unknown || task->recipe->replay ||
 					     task->planned <= task->steps_per_epoch
@@ -123,5 +124,5 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *ste
 	fit->device = m->total + beside->outputs + beside->evaluator + cargo - beside->targets +
 		      m->graph.canonical;
 	fit->device_limit = plan->budget->device;
-	keep_rows(plan, step, m->graph.input ? 2 * batch * in : 0, fit);
+	keep_rows(plan, step, m->graph.input ? 2 * batch * in : 0, beside->evaluated, fit);
 }

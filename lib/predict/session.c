@@ -13,6 +13,7 @@ struct input {
 	bool channels_last;
 	void *rows; /* where the graph takes them from (nn_graph_input) */
 	bool lent;  /* the graph reads a caller's rows */
+	bool there; /* those of the next run are on the device */
 };
 
 struct output {
@@ -292,6 +293,19 @@ void nn_session_lend(struct nn_session *s, size_t input, size_t n, const void *r
 		nn_session_put(s, input, 0, n, rows, dtype);
 }
 
+void nn_session_gather(struct nn_session *s, size_t input, const void *there,
+		       const uint32_t *numbers, size_t n)
+{
+	if (nn_graph_reads(s->graph, (int)input))
+		nn_graph_gather(s->graph, (int)input, there, numbers, n);
+	s->inputs[input].there = true;
+}
+
+struct nn_queue *nn_session_queue(const struct nn_session *s)
+{
+	return nn_graph_queue(s->graph);
+}
+
 void nn_session_set_lengths(struct nn_session *s, size_t first, size_t n, const uint32_t *lengths)
 {
 	nn_session_lengths_set(&s->lengths, first, n, lengths);
@@ -309,8 +323,11 @@ static size_t edge_bytes(const struct nn_session *s, enum nn_graph_side side, si
 
 static void send(struct nn_session *s, size_t n)
 {
-	for (size_t i = 0; i < s->n_inputs && s->part.rank == 0; i++)
-		nn_graph_send(s->graph, (int)i, n);
+	for (size_t i = 0; i < s->n_inputs && s->part.rank == 0; i++) {
+		if (!s->inputs[i].there)
+			nn_graph_send(s->graph, (int)i, n);
+		s->inputs[i].there = false;
+	}
 	for (size_t i = 0; i < nn_graph_edges(s->graph, NN_SIDE_COMING); i++)
 		nn_mirror_send(&s->edges[NN_SIDE_COMING][i], nn_graph_queue(s->graph), 0,
 			       n * edge_bytes(s, NN_SIDE_COMING, i));

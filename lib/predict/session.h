@@ -44,6 +44,14 @@ void nn_session_lend(struct nn_session *session, size_t input, size_t n, const v
  */
 void *nn_session_place(struct nn_session *session, size_t input, size_t first, bool *channels_last);
 /*
+ * For the next run all rows of an input from the device's memory, which holds those that may be put
+ * as nn_session_place has them: by their numbers, n of them, that lie there, too (nn_graph_gather).
+ */
+void nn_session_gather(struct nn_session *session, size_t input, const void *there,
+		       const uint32_t *numbers, size_t n);
+/* NULL: the device's memory is the host's. */
+struct nn_queue *nn_session_queue(const struct nn_session *session);
+/*
  * Of a model whose rows are of different length: steps of rows first .. first + n - 1, each from 1
  * to nn_session_steps, for the next run. Rows of which nothing is said have as many as there may
  * be. Values behind a row's steps change nothing.

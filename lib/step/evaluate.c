@@ -6,6 +6,7 @@
 #include "predict/session.h"
 #include "step/cut.h"
 #include "step/evaluate.h"
+#include "step/step.h"
 
 #define MAX_ROWS 256
 
@@ -14,6 +15,7 @@ struct nn_evaluator {
 	size_t max_rows;
 	struct nn_loader loader;
 	struct nn_session *session;
+	struct nn_mirror numbers; /* uint32 [max_rows], of rows on the device; none: rows are sent */
 	const struct nn_device *host; /* computes metrics */
 	struct nn_metrics **metrics;  /* [n_outputs] */
 	void **targets;               /* [n_outputs] [max_rows] */
@@ -53,6 +55,33 @@ static struct nn_cut_run share_of(const struct nn_evaluator *e, int rank)
 	return nn_cut_share(n_blocks(e), rank, e->options.comm->size);
 }
 
+/* Are its rows on the device, as its graph has them? */
+static bool on_device(const struct nn_evaluator *e)
+{
+	const struct nn_resident *r = e->options.resident;
+	bool same = r && r->source.data == nn_dataset_source(e->options.dataset).data, last;
+
+	for (size_t i = 0; same && i < (size_t)e->options.program->n_inputs; i++) {
+		nn_session_place(e->session, i, 0, &last);
+		same = last == r->inputs[i].channels_last;
+	}
+	return same;
+}
+
+static int session_new(struct nn_evaluator *e, struct nn_error *err)
+{
+	const struct nn_session_setup setup = { .program = e->options.program,
+						.device = e->options.device,
+						.pool = e->options.pool,
+						.max_rows = e->max_rows };
+
+	if (nn_session_new(&e->session, &setup, err) < 0)
+		return -1;
+	return on_device(e) ? nn_mirror_new(&e->numbers, nn_session_queue(e->session),
+					    e->max_rows * sizeof(uint32_t), err)
+			    : 0;
+}
+
 /* Its rows, or this rank's share of them. */
 static int loader_new(struct nn_evaluator *e, struct nn_error *err)
 {
@@ -83,9 +112,6 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 		     struct nn_error *err)
 {
 	struct nn_evaluator *e = nn_alloc(1, sizeof *e, err);
-	struct nn_session_setup setup = { .program = options->program,
-					  .device = options->device,
-					  .pool = options->pool };
 
 	if (!e)
 		return -1;
@@ -97,12 +123,11 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 	e->probabilities = nn_alloc((size_t)e->n_outputs, sizeof *e->probabilities, err);
 	if (!e->metrics || !e->targets || !e->probabilities)
 		goto fail;
-	setup.max_rows = e->max_rows;
 	e->host = nn_device_host(options->device);
 	if (nn_dataset_source(options->dataset).ops->fill_weights &&
 	    !(e->weights = nn_alloc(e->max_rows, sizeof *e->weights, err)))
 		goto fail;
-	if (loader_new(e, err) < 0 || nn_session_new(&e->session, &setup, err) < 0)
+	if (loader_new(e, err) < 0 || session_new(e, err) < 0)
 		goto fail;
 	for (int i = 0; i < e->n_outputs; i++)
 		if (output_new(e, i, err) < 0)
@@ -133,13 +158,28 @@ void nn_evaluator_free(struct nn_evaluator *e)
 	nn_free(e->targets);
 	nn_free(e->probabilities);
 	nn_free(e->weights);
+	if (e->numbers.host)
+		nn_mirror_free(&e->numbers, nn_session_queue(e->session));
 	nn_session_close(e->session);
 	nn_loader_fini(&e->loader);
 	nn_free(e);
 }
 
-/* Through the session, which has their outputs then. */
-static int forward(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
+static void gather(struct nn_evaluator *e, const struct nn_batch *batch)
+{
+	const struct nn_resident *r = e->options.resident;
+	struct nn_queue *queue = nn_session_queue(e->session);
+	uint32_t *numbers = nn_mirror_write(&e->numbers, queue);
+
+	for (size_t k = 0; k < batch->n; k++)
+		numbers[k] = (uint32_t)batch->rows[k];
+	nn_mirror_send(&e->numbers, queue, 0, batch->n * sizeof *numbers);
+	for (size_t i = 0; i < (size_t)e->options.program->n_inputs; i++)
+		nn_session_gather(e->session, i, r->there + r->inputs[i].at, e->numbers.there,
+				  batch->n);
+}
+
+static int send(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
 {
 	const struct nn_evaluator_options *o = &e->options;
 
@@ -152,6 +192,16 @@ static int forward(struct nn_evaluator *e, const struct nn_batch *batch, struct 
 		if (nn_batch_input(batch, i, 0, batch->n, &place, o->pool, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* Through the session, which has their outputs then. */
+static int forward(struct nn_evaluator *e, const struct nn_batch *batch, struct nn_error *err)
+{
+	if (e->numbers.host)
+		gather(e, batch);
+	else if (send(e, batch, err) < 0)
+		return -1;
 	if (batch->lengths)
 		nn_session_set_lengths(e->session, 0, batch->n, batch->lengths);
 	return nn_session_run(e->session, batch->n, err);

@@ -11,6 +11,7 @@
 #include "predict/score/metrics.h"
 
 struct nn_evaluator;
+struct nn_resident;
 
 struct nn_evaluator_options {
 	const struct nn_device *device;
@@ -22,6 +23,7 @@ struct nn_evaluator_options {
 	size_t n_rows;
 	const struct nn_loss_spec *losses; /* [n_outputs] */
 	const double *weights;             /* [n_outputs] */
+	const struct nn_resident *resident; /* rows that are on the device; NULL: there are none */
 	/* of ranks that run it together, each on its share of the rows; NULL: alone */
 	struct nn_comm *comm;
 };

@@ -51,13 +51,6 @@ struct nn_step_transfer {
 	size_t *inputs, *targets, lengths, numbers;
 };
 
-/* Inputs of all rows in the device's memory; there NULL: those of a batch are sent. */
-struct nn_step_resident {
-	struct nn_source source; /* whose rows they are */
-	char *there;
-	size_t *inputs; /* where those of row 0 begin */
-};
-
 struct nn_step {
 	struct nn_step_options options;
 	struct nn_step_place place;
@@ -103,7 +96,7 @@ struct nn_step {
 	} final_sums;
 
 	struct nn_step_transfer transfer;
-	struct nn_step_resident resident;
+	struct nn_resident resident; /* there NULL: inputs of a batch are sent */
 	/* whole steps: of full batches and the rest, of either cargo, without and with norm */
 	struct nn_recording *recordings[2][2][2];
 	/* whole steps that were asked for, by cargo: what is needed to read what came of them */

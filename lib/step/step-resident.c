@@ -38,7 +38,7 @@ size_t nn_step_resident_bytes(const struct nn_step_options *o)
 static int write_input(struct nn_step *s, int i, uint64_t *rows, char *piece, size_t n,
 		       struct nn_error *err)
 {
-	struct nn_step_resident *r = &s->resident;
+	struct nn_resident *r = &s->resident;
 	const size_t bytes = input_bytes(&s->options, i);
 	const struct nn_place place = { .values = piece,
 					.row_bytes = bytes,
@@ -54,7 +54,8 @@ static int write_input(struct nn_step *s, int i, uint64_t *rows, char *piece, si
 		batch = nn_batch_of(&r->source, rows, some);
 		if (nn_batch_input(&batch, (size_t)i, 0, some, &place, s->options.pool, err) < 0)
 			return -1;
-		nn_queue_write(s->queue, r->there + r->inputs[i] + at * bytes, piece, some * bytes);
+		nn_queue_write(s->queue, r->there + r->inputs[i].at + at * bytes, piece,
+			       some * bytes);
 	}
 	return 0;
 }
@@ -78,7 +79,7 @@ static int write_rows(struct nn_step *s, struct nn_error *err)
 
 int nn_step_resident_init(struct nn_step *s, struct nn_error *err)
 {
-	struct nn_step_resident *r = &s->resident;
+	struct nn_resident *r = &s->resident;
 	const size_t bytes = s->options.resident ? nn_step_resident_bytes(&s->options) : 0;
 	struct nn_error no_room;
 	size_t end = 0;
@@ -90,13 +91,19 @@ int nn_step_resident_init(struct nn_step *s, struct nn_error *err)
 	if (!r->inputs)
 		return -1;
 	for (int i = 0; i < s->options.program->n_inputs; i++) {
-		r->inputs[i] = end;
+		r->inputs[i].at = end;
+		r->inputs[i].channels_last = s->inputs[i].channels_last;
 		end += (input_bytes(&s->options, i) * (size_t)r->source.rows + ALIGN - 1) / ALIGN *
 		       ALIGN;
 	}
 	/* Others may have taken the memory since it was planned: then rows are sent. */
 	r->there = nn_memory_new(s->queue, bytes, &no_room);
 	return r->there ? write_rows(s, err) : 0;
+}
+
+const struct nn_resident *nn_step_resident(const struct nn_step *s)
+{
+	return s->resident.there ? &s->resident : NULL;
 }
 
 void nn_step_resident_fini(struct nn_step *s)

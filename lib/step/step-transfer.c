@@ -215,7 +215,7 @@ bool nn_step_transfer_is(const struct nn_step *s, const struct nn_batch *batch)
 void nn_step_transfer_put(struct nn_step *s, const struct nn_cut_span *at)
 {
 	const struct nn_step_transfer *t = &s->transfer;
-	const struct nn_step_resident *r = &s->resident;
+	const struct nn_resident *r = &s->resident;
 	const char *there = t->cargo[t->now].block.there;
 	const uint32_t *numbers = (const void *)(there + t->numbers);
 
@@ -223,7 +223,7 @@ void nn_step_transfer_put(struct nn_step *s, const struct nn_cut_span *at)
 		if (!nn_graph_reads(s->graph, i))
 			continue;
 		if (r->there)
-			nn_graph_gather(s->graph, i, r->there + r->inputs[i], numbers + at->row,
+			nn_graph_gather(s->graph, i, r->there + r->inputs[i].at, numbers + at->row,
 					at->span.rows);
 		else
 			nn_graph_put(s->graph, i,

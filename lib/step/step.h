@@ -110,6 +110,20 @@ int nn_step_relieved(const struct nn_step_options *options, struct nn_relief *li
  * larger there than on the host.
  */
 size_t nn_step_resident_bytes(const struct nn_step_options *options);
+/*
+ * Rows that stay in the device's memory: inputs of all of a data set, each row's behind the one
+ * before, as the graph of the step has them.
+ */
+struct nn_resident {
+	struct nn_source source; /* whose rows they are */
+	char *there;
+	struct nn_resident_input {
+		size_t at; /* where those of row 0 begin */
+		bool channels_last;
+	} *inputs;
+};
+/* NULL: rows are sent. */
+const struct nn_resident *nn_step_resident(const struct nn_step *step);
 /* Bytes of what may lie in memory shared with other ranks. */
 struct nn_step_sizes {
 	/* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */

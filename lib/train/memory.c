@@ -148,6 +148,7 @@ static int open_evaluator(struct nn_train *t, struct nn_error *err)
 		.n_rows = t->task.n_valid,
 		.losses = t->task.losses,
 		.weights = t->task.shares,
+		.resident = t->worker.step ? nn_step_resident(t->worker.step) : NULL,
 		.comm = nn_layout_evaluators(&t->layout, t->task.n_valid),
 	};
 

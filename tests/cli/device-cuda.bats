@@ -210,6 +210,36 @@ setup() {
   cmp cpu.st small.st
 }
 
+@test "cuda: held-out rows that stay on the device are gathered there, and the log has the CPU's figures" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 2 3x3' relu flatten 'dense ?' >net.nn
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 321 >digits.csv
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  net=(-q -m net.nn --target=digit --loss=cross-entropy -b 80 --valid=0.75 digits.csv)
+  # sent EPOCHS: bytes copied to the device
+  sent() { NN_CUDA_SENT=sent nn-train "${net[@]}" --device=cuda --epochs="$1" --log=cuda.log -o cuda.st && cat sent; }
+  nn-train "${net[@]}" --device=cpu --epochs=6 --log=cpu.log -o cpu.st
+  # four evaluations of 240 rows of 256 bytes would be 245,760; weights, numbers and targets are 8 KB each
+  rows=$((4 * 240 * 256)) few=$(sent 2) many=$(sent 6)
+  [ $((many - few)) -lt $((rows / 4)) ]
+  cmp cpu.st cuda.st
+  figures() { jq -c 'select(.event == "epoch") | [.valid_loss, .accuracy, .best]' "$1"; }
+  [ "$(figures cpu.log | wc -l)" = 6 ]
+  cmp <(figures cpu.log) <(figures cuda.log)
+  # what the plan counts is enough, but for what is rounded up; with one byte less rows are sent
+  needs=$(nn-train --explain=json "${net[@]}" --epochs=6 --device=cuda | jq .memory.device)
+  few=$(NN_CUDA_ROOM=$((needs + (3 * 8 << 20) + 65536)) sent 2) many=$(NN_CUDA_ROOM=$((needs + (3 * 8 << 20) + 65536)) sent 6)
+  [ $((many - few)) -lt $((rows / 4)) ]
+  few=$(NN_CUDA_ROOM=$((needs - 1 + (3 * 8 << 20))) sent 2) many=$(NN_CUDA_ROOM=$((needs - 1 + (3 * 8 << 20))) sent 6)
+  [ $((many - few)) -gt $rows ]
+  cmp <(figures cpu.log) <(figures cuda.log)
+  # rows of a file of their own are no rows of the data set
+  tail -n 40 digits.csv | cat <(head -n 1 digits.csv) - >held.csv
+  net=(-q -m net.nn --target=digit --loss=cross-entropy -b 80 --valid=held.csv digits.csv)
+  nn-train "${net[@]}" --device=cpu --epochs=2 --log=other.log -o cpu.st
+  sent 2 >/dev/null
+  cmp <(figures other.log) <(figures cuda.log)
+}
+
 @test "cuda: without a driver every verb of nn-bench that would use the device is status 3 and one line" {
   export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs NN_CUDA_DRIVER=no
   model='input 4, dense 2'

@@ -4,11 +4,11 @@
  *
  * NN_CUDA_FAULT=N: the Nth call fails; N:lost: and all after it, as of a device that fell off the
  * bus; N:busy: as of one that another process has to itself. NN_CUDA_CALLS=FILE: how many calls
- * there were; NN_CUDA_NODES=FILE: the kernels, copies and clearings of the graph launched last, a
- * line each; NN_CUDA_DRIVER=no: there is none. CUDA_VISIBLE_DEVICES: 0 and unset are the one
- * device. NN_CUDA_ROOM=BYTES: of its memory; NN_CUDA_TAKEN=BYTES: of that others take as soon as
- * someone has asked how much there is. NN_CUDA_COLUMNS=BYTES: of the columns of convolutions that
- * are in memory at a time.
+ * there were; NN_CUDA_SENT=FILE: bytes copied to the device; NN_CUDA_NODES=FILE: the kernels,
+ * copies and clearings of the graph launched last, a line each; NN_CUDA_DRIVER=no: there is none.
+ * CUDA_VISIBLE_DEVICES: 0 and unset are the one device. NN_CUDA_ROOM=BYTES: of its memory;
+ * NN_CUDA_TAKEN=BYTES: of that others take as soon as someone has asked how much there is.
+ * NN_CUDA_COLUMNS=BYTES: of the columns of convolutions that are in memory at a time.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ struct stream {
 /* ---- faults ---- */
 
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long calls;
+static unsigned long calls, sent;
 
 static cudaError_t call(cudaError_t how)
 {
@@ -75,12 +75,15 @@ static cudaError_t call(cudaError_t how)
 
 __attribute__((destructor)) static void tell_calls(void)
 {
-	const char *name = getenv("NN_CUDA_CALLS");
-	FILE *file = name && calls ? fopen(name, "w") : NULL;
+	const char *const names[] = { getenv("NN_CUDA_CALLS"), getenv("NN_CUDA_SENT") };
 
-	if (file) {
-		fprintf(file, "%lu\n", calls);
-		fclose(file);
+	for (int i = 0; i < 2 && calls; i++) {
+		FILE *file = names[i] ? fopen(names[i], "w") : NULL;
+
+		if (file) {
+			fprintf(file, "%lu\n", i ? sent : calls);
+			fclose(file);
+		}
 	}
 }
 
@@ -260,7 +263,11 @@ static cudaError_t copy(void *to, size_t to_line, const void *from, size_t from_
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, cudaStream_t stream)
 {
-	(void)kind;
+	if (kind == cudaMemcpyHostToDevice) {
+		pthread_mutex_lock(&counting);
+		sent += bytes;
+		pthread_mutex_unlock(&counting);
+	}
 	return copy(to, bytes, from, bytes, bytes, bytes > 0, stream);
 }
 
