@@ -36,6 +36,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/columns.cu \
+	lib/device/cuda/product/few-rows.cu \
 	lib/device/cuda/product/gradients.cu \
 	lib/device/cuda/product/gradients-large.cu \
 	lib/device/cuda/product/leaves.cu \
@@ -47,7 +48,6 @@ NN_CUDA_CU = \
 	lib/device/cuda/table.cu \
 	lib/device/cuda/product/tiny.cu \
 	lib/device/cuda/update.cu \
-	lib/device/cuda/product/weights.cu \
 	lib/device/cuda/windows.cu
 NN_CUDA_CPPFLAGS = -DNN_ISA_lane=1
 EXTRA_DIST += $(NN_CUDA_CU) lib/device/cuda/blas.c lib/device/cuda/blas-none.c

@@ -31,6 +31,7 @@ struct nn_spot {
 #ifdef __CUDACC__
 
 #define NN_AHEAD _Pragma("unroll 8") /* of a loop whose loads may run ahead */
+#define NN_ROLLED _Pragma("unroll 1") /* instructions that are not there yet are slow to come */
 
 /*
  * The first thing that kernels say: the next one may get its threads ready, and this one's go on
@@ -127,6 +128,7 @@ struct nn_spot {
 #else
 
 #define NN_AHEAD
+#define NN_ROLLED
 
 /* What a thread of the kernel has asked for: nothing is there before NN_COPIED. */
 #define NN_COPIES 256

@@ -9,6 +9,7 @@
 struct step {
 	struct nn_ready_update ready;
 	bool plain; /* adam, nothing clipped, no decay */
+	bool hold;  /* nothing changes */
 };
 
 /* By one thread, in a phase before the first step; direction: of lamb, or NULL. */
@@ -16,13 +17,14 @@ NN_INLINE void step_ready(struct step *s, const struct nn_update *u, real *direc
 {
 	nn_ready_numbers(&s->ready, u, direction);
 	s->plain = u->kind == NN_OPTIMIZER_ADAM && s->ready.clip == 1 && s->ready.decay == 0;
+	s->hold = u->now->hold != 0;
 }
 
 /* Element `at` of the update, by its gradient; where it is held nothing changes. */
 NN_INLINE void step_at(const struct step *s, const struct nn_update *u, size_t at, const real *g)
 {
 	const struct nn_sink *sink = &s->ready.sink;
-	if (u->now->hold)
+	if (s->hold)
 		return;
 	if (s->plain) {
 		adam_plain(sink, at, g, 1);

@@ -219,11 +219,27 @@ static void weight_gradients(const struct nn_call *call, const struct product *p
 	a.x = call->x[0];
 	a.dy = d;
 	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
-	if (!p->plain && NN_CUDA(few_gradients)(call, p->bias, &a))
+	if (!p->plain && NN_CUDA(few_gradients)(call, p->bias, &a, NULL))
 		return;
 	if (p->plain)
 		NN_CUDA(plain_weights)(call, 0, &a, work);
 	NN_CUDA(gradients)(call, p->plain ? -1 : 0, p->bias ? 1 : -1, &a, &room);
+}
+
+/* Of a first layer with relu and few rows in one launch, which reads dy alone; false: it is not. */
+static bool relu_gradients(const struct nn_call *call, const struct product *p)
+{
+	const struct nn_epilogue *e = p->epilogue;
+	NN_ARGS(struct nn_weights_args, a);
+
+	if (call->dx[0] || p->plain || p->pooled || e->residual || e->activation != NN_ACT_RELU ||
+	    call->n_leaves > NN_BOUNDS)
+		return false;
+	a.c = p->c;
+	a.x = call->x[0];
+	a.dy = call->dy;
+	a.leaf = NN_CUDA(bounds)(call->site.queue, call->leaf, call->n_leaves, p->positions, NULL);
+	return NN_CUDA(few_gradients)(call, p->bias, &a, call->y);
 }
 
 static void backward(const struct nn_call *call, const struct product *p)
@@ -231,6 +247,8 @@ static void backward(const struct nn_call *call, const struct product *p)
 	char *work = call->work, *room = work + library_work(p, call->rows);
 	const real *d;
 
+	if (relu_gradients(call, p))
+		return;
 	d = before_epilogue(call, p, &room);
 	input_gradient(call, p, d, work);
 	if (p->dense || call->dw[0])

@@ -28,9 +28,11 @@ void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
 			const struct nn_weights_args *a, char **room);
 /*
  * Those of a dense layer and its bias (bias: it has one) in one launch, where rows are few and
- * weights not many; false: they have to be asked for apart.
+ * weights not many; false: they have to be asked for apart. y NULL: a->dy is as it is; else it is
+ * that of relu, which gave y.
  */
-bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a);
+bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a,
+			    const real *y);
 size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves);
 /* nn_kernel.updates: weights so few that the kernel that has their gradient updates them. */
 bool NN_CUDA(updates)(const struct nn_conv *c);

@@ -22,12 +22,6 @@
 
 #define NN_TINY_GROUPS 4 /* without a jump */
 
-#ifdef __CUDACC__
-#define NN_ROLLED _Pragma("unroll 1") /* instructions that are not there yet are slow to come */
-#else
-#define NN_ROLLED
-#endif
-
 /* w: forward [step][channel], as in a panel; towards the input [channel][step]. */
 struct tiny {
 	real x[NN_TINY_TURNS][NN_TINY_ROWS][NN_TINY_LINE],

@@ -207,7 +207,8 @@ void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
 	}
 }
 
-bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a)
+bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct nn_weights_args *a,
+			    const real *y)
 {
 	NN_ARGS(struct nn_tile_args, t);
 	struct nn_tile_step_args s;
@@ -220,12 +221,13 @@ bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct 
 	t.p.c = a->c;
 	t.p.x = a->x;
 	t.p.dy = a->dy;
+	t.p.y = (real *)(uintptr_t)y;
 	t.m = a->c.cin;
 	t.n = nn_packed_channels(a->c.cout); /* padding gets 0 */
 	t.dw = call->dw[0];
 	t.bias = bias ? call->dw[1] : NULL;
 	t.leaf = a->leaf;
-	blocks = (t.n + 15) / 16 * ((t.m + bias + 7) / 8);
+	blocks = (t.n + 15) / 16 * ((t.m + bias + 15) / 16);
 	if (!nn_cuda_pays(8, t.m, t.n, blocks))
 		return false;
 	if (!call->update) {
