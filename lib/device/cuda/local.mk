@@ -21,6 +21,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/product/product.c \
 	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \
+	lib/device/cuda/recurrent.h \
 	lib/device/cuda/rows.c lib/device/cuda/rowsum.h \
 	lib/device/cuda/step.h \
 	lib/device/cuda/table.c \
@@ -43,8 +44,8 @@ NN_CUDA_CU = \
 	lib/device/cuda/product/pixels.cu \
 	lib/device/cuda/product/pixels-large.cu \
 	lib/device/cuda/product/product.cu \
+	lib/device/cuda/recurrent.cu \
 	lib/device/cuda/rows.cu \
-	lib/device/cuda/sequence.cu \
 	lib/device/cuda/table.cu \
 	lib/device/cuda/product/tiny.cu \
 	lib/device/cuda/update.cu \

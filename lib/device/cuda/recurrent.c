@@ -1,5 +1,6 @@
 /* recurrent: the products of the input at once, then those of the state, step by step. */
 #include "device/cuda/product/product.h"
+#include "device/cuda/recurrent.h"
 
 struct recurrence {
 	const struct nn_recurrent *attrs;
@@ -69,9 +70,34 @@ static void go_to(const struct recurrence *r, struct nn_recurrent_args *a, size_
 	a->at_last = i == r->steps - 1;
 }
 
+/* Has a step's kernel its product of m x n elements, too: would it be one of few rows? */
+static bool are_together(const struct nn_call *call, const struct recurrence *r, size_t m, size_t n)
+{
+	static const struct nn_cuda_shape shapes[] = { { 64, 64, 1, 70 },
+						       { 64, 32, 1, 50 },
+						       { 8, 16, 1, 11 } };
+
+	return r->units % NN_STEP_UNITS == 0 &&
+	       nn_cuda_choose(call->site.queue, shapes, 3, m, n, 1) == 2;
+}
+
+static struct nn_recurrent_step_args together(const struct nn_recurrent_args *a,
+					      const struct nn_product_args *p, size_t m, size_t n,
+					      size_t depth)
+{
+	NN_ARGS(struct nn_recurrent_step_args, s);
+
+	s.t.p = *p;
+	s.t.m = m;
+	s.t.n = n;
+	s.t.depth = depth;
+	s.r = *a;
+	return s;
+}
+
 /* Products of the state that step a->t begins with: the output before, or what the rows left. */
-static void state_products(const struct nn_call *call, const struct recurrence *r,
-			   const struct nn_recurrent_args *a, real *to)
+static struct nn_product_args state_products(const struct nn_call *call, const struct recurrence *r,
+					     const struct nn_recurrent_args *a)
 {
 	NN_ARGS(struct nn_product_args, p);
 
@@ -81,9 +107,26 @@ static void state_products(const struct nn_call *call, const struct recurrence *
 	p.c.x_row = a->at_first ? (r->lstm ? 2 : 1) * r->units : r->steps * r->units;
 	p.w = call->w[1];
 	p.bias = a->bias;
-	p.y = to;
+	p.y = (real *)(uintptr_t)a->of_state;
+	return p;
+}
+
+static void step(const struct nn_call *call, const struct recurrence *r,
+		 const struct nn_recurrent_args *a)
+{
+	const struct nn_product_args p = state_products(call, r, a);
+
+	if (are_together(call, r, call->rows, r->sums)) {
+		const struct nn_recurrent_step_args s =
+			together(a, &p, call->rows, r->sums, p.x ? r->units : 0);
+
+		nn_cuda_launch(call->site.queue, &NN_SIMT(recurrent_step),
+			       (call->rows + 7) / 8 * (r->units / NN_STEP_UNITS), &s);
+		return;
+	}
 	if (p.x)
 		NN_CUDA(product)(call->site.queue, &p);
+	NN_ASK(call->site.queue, recurrent, *a);
 }
 
 static void forward(const struct nn_call *call, bool plain)
@@ -91,7 +134,6 @@ static void forward(const struct nn_call *call, bool plain)
 	const struct recurrence r = recurrence_of(&call->site, plain);
 	struct nn_recurrent_args a = args_of(call, &r);
 	char *work = call->work, *room = work + (plain ? NN_CUDA_WORKSPACE : 0);
-	real *of_state;
 	NN_ARGS(struct nn_product_args, p);
 
 	p.n = call->rows * r.steps * r.sums;
@@ -106,12 +148,11 @@ static void forward(const struct nn_call *call, bool plain)
 		NN_CUDA(product)(call->site.queue, &p);
 	a.ahead = p.y;
 	a.c = take(&room, a.n);
-	a.of_state = of_state = take(&room, call->rows * r.sums);
+	a.of_state = take(&room, call->rows * r.sums);
 	a.y = call->y;
 	for (size_t i = 0; i < r.steps; i++) {
 		go_to(&r, &a, i);
-		state_products(call, &r, &a, of_state);
-		NN_ASK(call->site.queue, recurrent, a);
+		step(call, &r, &a);
 	}
 	if (a.state)
 		NN_ASK(call->site.queue, recurrent_keep, a);
@@ -136,9 +177,9 @@ static void weight_gradients(const struct nn_call *call, const struct recurrence
 	}
 }
 
-/* Of the state that step a->t began with, to dh; of gru it has what the step keeps. */
-static void state_gradient(const struct nn_call *call, const struct recurrence *r,
-			   const struct nn_recurrent_args *a)
+/* Of the state that the step behind a->t began with, to dh; of gru it has what that step keeps. */
+static struct nn_product_args state_gradient(const struct nn_call *call, const struct recurrence *r,
+					     const struct nn_recurrent_args *a)
 {
 	NN_ARGS(struct nn_product_args, p);
 
@@ -146,10 +187,29 @@ static void state_gradient(const struct nn_call *call, const struct recurrence *
 	p.c = r->h;
 	p.c.y_row = r->steps * r->sums;
 	p.w = call->w[1];
-	p.dy = a->of_h + a->t * r->sums;
+	if (!a->at_last)
+		p.dy = a->of_h + (r->attrs->reverse ? a->t - 1 : a->t + 1) * r->sums;
 	p.dx = a->dh;
 	p.add = r->gru;
-	NN_CUDA(input_gradient)(call->site.queue, &p);
+	return p;
+}
+
+static void step_back(const struct nn_call *call, const struct recurrence *r,
+		      const struct nn_recurrent_args *a)
+{
+	const struct nn_product_args p = state_gradient(call, r, a);
+
+	if (are_together(call, r, call->rows, r->units)) {
+		const struct nn_recurrent_step_args s =
+			together(a, &p, call->rows, r->units, a->at_last ? 0 : r->sums);
+
+		nn_cuda_launch(call->site.queue, &NN_SIMT(recurrent_step_back),
+			       (call->rows + 7) / 8 * ((r->units + 15) / 16), &s);
+		return;
+	}
+	if (!a->at_last)
+		NN_CUDA(input_gradient)(call->site.queue, &p);
+	NN_ASK(call->site.queue, recurrent_back, *a);
 }
 
 static void backward(const struct nn_call *call, bool plain)
@@ -167,10 +227,8 @@ static void backward(const struct nn_call *call, bool plain)
 	a.dh = take(&room, a.n);
 	a.dc = take(&room, a.n);
 	for (size_t i = r.steps; i-- > 0;) {
-		if (i < r.steps - 1)
-			state_gradient(call, &r, &a);
 		go_to(&r, &a, i);
-		NN_ASK(call->site.queue, recurrent_back, a);
+		step_back(call, &r, &a);
 	}
 	weight_gradients(call, &r, &a, work, room);
 	if (!call->dx[0])

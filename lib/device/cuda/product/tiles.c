@@ -36,7 +36,6 @@ bool NN_CUDA(in_tiles)(struct nn_queue *queue, const struct nn_product_args *a, 
 						       { 64, 32, 1, 50 },
 						       { 128, 16, 2, 70 },
 						       { 8, 16, 1, 11 } };
-	/* in blocks of 8 x 16 each thread has one chain */
 	static const struct nn_cuda_kernel *const kernels[2][2][5] = {
 		{ NN_TILES(tile, &NN_SIMT(tiny)), NN_TILES(tile_input, &NN_SIMT(tiny_input)) },
 		{ NN_TILES(tile_image, NULL), NN_TILES(tile_image_input, NULL) },
