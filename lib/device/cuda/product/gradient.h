@@ -10,7 +10,6 @@
 
 #include "device/cuda/product/panels.h"
 
-#define NN_LOADERS 64
 #ifdef __CUDACC__
 #define NN_ONE_BY_ONE _Pragma("unroll 1")
 #else

@@ -2,6 +2,7 @@
  * Gradients of many weights in large tiles; all leaves in one, whose subtrees lie in registers
  * (NN_LEAVES: their levels, whose leaves are at most NN_TILE_LEAVES). What is wider has fewer.
  */
+#define NN_LOADERS 128
 #define NN_STAGES 3
 #define NN_DOWN 64
 #define NN_OVER 64
