@@ -232,7 +232,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kerne
 	const struct nn_cuda_kernel *k = kernel_of(kernel);
 	struct work *w;
 
-	if (how->blockDim.x != k->threads || how->numAttrs != 1 ||
+	if (how->blockDim.x != k->threads ||
+	    how->numAttrs != (how->gridDim.x <= NN_CUDA_FEW_BLOCKS) ||
 	    how->attrs->id != cudaLaunchAttributeProgrammaticStreamSerialization)
 		abort();
 	CALL(cudaErrorLaunchFailure);

@@ -17,6 +17,13 @@ struct nn_cuda_kernel {
 	size_t bytes; /* of its arguments */
 };
 
+/*
+ * Kernels of at most so many blocks get ready while such a one before them runs, which saves half a
+ * microsecond of each. With more a device has no room left, those that wait slow down the one that
+ * computes, and get the multiprocessors that are free first, several of them the same.
+ */
+#define NN_CUDA_FEW_BLOCKS 128
+
 /* kernel->bytes of arguments are taken by value. Failures are noted in the queue. */
 void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel, size_t blocks,
 		    const void *args);

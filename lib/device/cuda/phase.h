@@ -34,12 +34,16 @@ struct nn_spot {
 #define NN_ROLLED _Pragma("unroll 1") /* instructions that are not there yet are slow to come */
 
 /*
- * The first thing that kernels say: the next one may get its threads ready, and this one's go on
- * when the kernels before it are done. Who launches them so looks whether they can (queue.c).
+ * The first thing that kernels say: this one's threads go on when the kernels before it are done,
+ * and where it leaves room the next one may get its threads ready (NN_CUDA_FEW_BLOCKS, cuda.h).
  */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
 #define NN_TAKE_TURN() \
-	asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" : : : "memory")
+	do { \
+		if (gridDim.x <= NN_CUDA_FEW_BLOCKS) \
+			asm volatile("griddepcontrol.launch_dependents;"); \
+		asm volatile("griddepcontrol.wait;" : : : "memory"); \
+	} while (0)
 #else
 #define NN_TAKE_TURN() (void)0
 #endif

@@ -63,7 +63,7 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 					 .blockDim = { kernel->threads, 1, 1 },
 					 .stream = q->stream,
 					 .attrs = &in_turn,
-					 .numAttrs = q->in_turn };
+					 .numAttrs = q->in_turn && blocks <= NN_CUDA_FEW_BLOCKS };
 
 	note(q, cudaLaunchKernelExC(&how, (const void *)kernel->run, pointers), kernel->name);
 }
