@@ -21,7 +21,7 @@ static void loss(const struct nn_loss_call *call)
 	a.now = call->now;
 	a.row_loss = call->row_loss;
 	a.dlogits = call->dlogits;
-	if (call->classes && call->dlogits && a.positions == 1 && a.columns <= NN_BLOCK)
+	if (a.n > 0 && call->classes && call->dlogits && a.positions == 1 && a.columns <= NN_BLOCK)
 		nn_cuda_launch(call->queue, &NN_SIMT(wide_loss), (a.n + 15) / 16, &a);
 	else
 		NN_ASK(call->queue, loss, a);

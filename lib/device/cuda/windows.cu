@@ -191,14 +191,25 @@ NN_MAP(max_pool_back_wide, struct nn_pool_args)
 }
 
 /* Padding counts. */
+#define NN_TAPS_AHEAD 16 /* that a thread asks for at once */
 NN_MAP(mean_pool, struct nn_pool_args)
 {
 	struct element e = element_at(a, a->out, i, 1);
 	struct window w = window_at(a, e.h, e.w);
+	const long across = w.w1 > w.w0 ? w.w1 - w.w0 : 0;
+	const bool rows = across == a->in[1] && w.h1 > w.h0; /* whole, so they follow one another */
+	const unsigned n = (unsigned)(across * (rows ? w.h1 - w.h0 : 1));
 	real sum = 0;
-	for (long h = w.h0; h < w.h1; h++)
-		for (long t = w.w0; t < w.w1; t++)
-			sum = v_add(sum, a->x[index_of(a, a->in, &e, w.top + h, w.left + t)]);
+	for (long h = w.h0; h < (rows ? w.h0 + 1 : w.h1); h++) {
+		const real *x = a->x + index_of(a, a->in, &e, w.top + h, w.left + w.w0);
+		for (unsigned k = 0; k < n; k += NN_TAPS_AHEAD) {
+			real v[NN_TAPS_AHEAD];
+			ask(x + k * a->channels, a->channels, n - k, v, NN_TAPS_AHEAD);
+			NN_UNROLL
+			for (unsigned j = 0; j < NN_TAPS_AHEAD; j++)
+				sum = k + j < n ? v_add(sum, v[j]) : sum;
+		}
+	}
 	a->y[i] = v_div(sum, (real)(a->kernel[0] * a->kernel[1]));
 }
 
