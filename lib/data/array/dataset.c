@@ -176,7 +176,7 @@ static int set_tensor_target(struct nn_dataset *ds, size_t i, const char *place,
 			     const struct nn_want *want, const struct nn_st *st,
 			     const struct nn_st_tensor *t, struct nn_error *err)
 {
-	struct nn_raw_target raw = { .array = { t->dtype, t->shape } };
+	struct nn_raw_target raw = { .array = { .dtype = t->dtype, .shape = t->shape } };
 	void *read;
 	int status;
 

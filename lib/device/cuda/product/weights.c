@@ -140,11 +140,13 @@ static void end_gradient(const struct nn_call *call, int param, const struct nn_
 		update_by(call, param, a->dw);
 }
 
-/* w and b, or one of them: both have one leaf, or leaves apart, or else none has; false: not. */
-static bool ask_together(const struct nn_call *call, const struct nn_weights_args *w,
-			 const struct nn_weights_args *b)
+/*
+ * w and b, or one of them, of which a is one: both have one leaf, or leaves apart, or else none
+ * has; false: not.
+ */
+static bool ask_together(const struct nn_call *call, const struct nn_weights_args *a,
+			 const struct nn_weights_args *w, const struct nn_weights_args *b)
 {
-	const struct nn_weights_args *a = w ? w : b;
 	const bool all = a->leaf.n > 1 && !a->apart;
 	NN_ARGS(struct nn_tile_args, t);
 
@@ -162,7 +164,7 @@ static bool ask_together(const struct nn_call *call, const struct nn_weights_arg
 		t.rest = w->rest;
 		t.size = w->size;
 	} else { /* groups do not matter */
-		t.n = t.p.c.cout = b->size;
+		t.n = t.p.c.cout = a->size;
 		t.p.c.groups = 1;
 	}
 	if (b) {
@@ -189,19 +191,19 @@ void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
 		struct nn_weights_args beside = b;
 
 		beside.apart = w.apart;
-		if (ask_together(call, &w, &beside)) {
+		if (ask_together(call, &w, &w, &beside)) {
 			end_gradient(call, weight, &w);
 			end_gradient(call, bias, &beside);
 			return;
 		}
 	}
 	if (has_weight) {
-		if (!ask_together(call, &w, NULL))
+		if (!ask_together(call, &w, &w, NULL))
 			NN_ASK(call->site.queue, product_weights, w);
 		end_gradient(call, weight, &w);
 	}
 	if (has_bias) {
-		if (!ask_together(call, NULL, &b))
+		if (!ask_together(call, &b, NULL, &b))
 			NN_ASK(call->site.queue, product_bias, b);
 		end_gradient(call, bias, &b);
 	}
