@@ -102,8 +102,8 @@ struct nn_call {
 	/*
 	 * Packed gradients, NULL for buffers: the sum over this call's leaves along the tree; for a
 	 * table a struct nn_row_list, to which entries are appended. conv2d with dw[0] NULL: only
-	 * dx[0] is wanted; it is computed from dy and derived, and nothing else is read, not even
-	 * work.
+	 * dx[0] is wanted; without epilogue and pooling it is computed from dy and derived, and
+	 * nothing else is read, not even work.
 	 */
 	void *const *dw;
 	/*
