@@ -66,9 +66,11 @@ NN_INLINE struct tap tap_of(enum product what, const struct nn_conv *c, uint32_t
 	return tap_after(what, c, t, n);
 }
 
-/* Rows and columns of the kernel as bits: of a tap. */
+/* Rows and columns of the kernel as bits: of a tap; none of one behind the last. */
 NN_INLINE uint32_t bits_of(const struct nn_conv *c, struct tap t)
 {
+	if ((uint32_t)t.kh >= (uint32_t)c->h.n)
+		return 0;
 	return (uint32_t)1 << t.kh | (uint32_t)1 << ((int)c->h.n + t.kw);
 }
 

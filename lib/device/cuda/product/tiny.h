@@ -96,9 +96,10 @@ NN_INLINE void ask_panel(unsigned bearer, struct tiny *s, const struct tiny_sum 
 {
 	const unsigned across = NN_TINY_CHANNELS / NN_WIDE, down = NN_TINY_BEARERS / across,
 		       at = bearer % across * NN_WIDE, first = bearer / across;
-	const real *w = r->w.w + (d + first) * r->w.step;
+	const real *w;
 	if (!r->w.w)
 		return;
+	w = r->w.w + (d + first) * r->w.step;
 	if (n == NN_TINY_DEPTH) {
 		NN_UNROLL
 		for (unsigned k = 0; k < NN_TINY_DEPTH; k += down)
