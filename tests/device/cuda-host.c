@@ -89,41 +89,14 @@ void *nn_cuda_sums(struct nn_queue *queue)
 }
 
 /* All ways, as drawn: large tiles, smaller ones, blocks of few rows, a thread for each element. */
-static unsigned draw(void)
+size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_way *ways, size_t n)
 {
 	static _Thread_local unsigned drawn; /* a server has several threads */
 
-	drawn = drawn * 1103515245 + 12345;
-	return drawn >> 16;
-}
-
-bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
-{
-	(void)size;
-	(void)m;
-	(void)n;
-	(void)tiles;
-	return draw() % 3 == 0;
-}
-
-int nn_cuda_least(const double *cost, int n)
-{
-	(void)cost;
-	return (int)(draw() % (unsigned)n);
-}
-
-size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,
-		      size_t m, size_t n, size_t apart)
-{
-	static _Thread_local unsigned drawn;
-
 	(void)queue;
-	(void)shapes;
-	(void)m;
-	(void)n;
-	(void)apart;
+	(void)ways;
 	drawn = drawn * 1103515245 + 12345;
-	return (drawn >> 16) % (n_shapes + 1);
+	return (drawn >> 16) % (n + 1);
 }
 
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)

@@ -163,37 +163,10 @@ static void pack_any(const struct nn_site *site, int param, const void *from, vo
 }
 
 #define NN_TRANSPOSE(name, plain) \
-	static void name##_forward(const struct nn_call *call) \
-	{ \
-		forward(call, plain); \
-	} \
-	static void name##_backward(const struct nn_call *call) \
-	{ \
-		backward(call, plain); \
-	} \
-	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
-				  int threads) \
-	{ \
-		(void)threads; \
-		return work_of(site, max_rows, max_leaves, plain); \
-	} \
+	NN_KERNEL_FUNCTIONS(name, plain) \
 	static size_t name##_derived(const struct nn_site *site) \
 	{ \
 		return derived_of(site, plain); \
-	} \
-	static size_t name##_packed(const struct nn_site *site, int param) \
-	{ \
-		return packed_of(site, param, plain); \
-	} \
-	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
-				void *packed) \
-	{ \
-		pack_any(site, param, canonical, packed, false, plain); \
-	} \
-	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
-				  void *canonical) \
-	{ \
-		pack_any(site, param, packed, canonical, true, plain); \
 	} \
 	const struct nn_kernel NN_CUDA(op_##name) = { .forward = name##_forward, \
 						      .backward = name##_backward, \

@@ -33,27 +33,16 @@ void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel,
 void *nn_cuda_sums(struct nn_queue *queue);
 
 /*
- * Do so many tiles of size x size elements (8: blocks of 8 x 16) that m x n elements are cut into
- * keep the device busier than what comes after them: smaller ones, then a thread for each element?
+ * A way to compute something in tiles: how many there are; how long a multiprocessor has one where
+ * it has no other, and each beside others, in units that all ways have.
  */
-bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles);
-/* The least of n costs; of several the last. */
-int nn_cuda_least(const double *cost, int n);
-
-/*
- * A shape of tiles: rows x columns elements; how many a multiprocessor needs to be busy; how many
- * elements those have done when one done by a multiprocessor's best has a hundred.
- */
-struct nn_cuda_shape {
-	unsigned rows, columns, fill, rate;
+struct nn_cuda_way {
+	size_t tiles;
+	double alone, beside;
 };
 
-/*
- * Which of n_shapes computes m x n elements, `apart` times, first; n_shapes: none, a thread for
- * each element does.
- */
-size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,
-		      size_t m, size_t n, size_t apart);
+/* Which of n ways takes least, of equal ones the first; n: none, a thread for each element does. */
+size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_way *ways, size_t n);
 
 extern const struct nn_remote nn_cuda_remote;
 

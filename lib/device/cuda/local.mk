@@ -17,7 +17,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/peak.c \
 	lib/device/cuda/plain.c \
 	lib/device/cuda/phase.h lib/device/cuda/product/taps.h \
-	lib/device/cuda/product/gradient.h \
+	lib/device/cuda/product/chain.h lib/device/cuda/product/gradient.h \
 	lib/device/cuda/product/product.c \
 	lib/device/cuda/product/product.h \
 	lib/device/cuda/recurrent.c \

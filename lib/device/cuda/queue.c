@@ -1,4 +1,5 @@
 /* Memory, streams and graphs of the CUDA runtime behind struct nn_remote, and how kernels start. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,28 +91,16 @@ void *nn_cuda_sums(struct nn_queue *queue)
 	return ((struct nn_cuda_queue *)queue)->sums;
 }
 
-/* Fewer tiles leave most of a device idle; large ones of which little is there are mostly in vain.
- */
-bool nn_cuda_pays(unsigned size, size_t m, size_t n, size_t tiles)
-{
-	if (size == 128)
-		return m > 64 && n > 64 && tiles >= 96;
-	return size < 64 || tiles >= 48;
-}
-
 /* Tiles go to multiprocessors in turns, and the last turn takes as long as the others. */
-size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes, size_t n_shapes,
-		      size_t m, size_t n, size_t apart)
+size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_way *ways, size_t n)
 {
 	const size_t processors = (size_t)((struct nn_cuda_queue *)queue)->processors;
-	size_t best = n_shapes, least = SIZE_MAX;
+	size_t best = n;
+	double least = INFINITY;
 
-	for (size_t i = 0; i < n_shapes; i++) {
-		const struct nn_cuda_shape *s = &shapes[i];
-		size_t tiles = ((m + s->rows - 1) / s->rows) * ((n + s->columns - 1) / s->columns),
-		       turns = (tiles * apart + processors - 1) / processors,
-		       cost = (turns > s->fill ? turns : s->fill) * s->rows * s->columns * 100 /
-			      s->rate;
+	for (size_t i = 0; i < n; i++) {
+		size_t turns = (ways[i].tiles + processors - 1) / processors;
+		double cost = fmax(ways[i].alone, ways[i].beside * (double)turns);
 
 		if (cost < least) {
 			least = cost;
@@ -119,16 +108,6 @@ size_t nn_cuda_choose(struct nn_queue *queue, const struct nn_cuda_shape *shapes
 		}
 	}
 	return best;
-}
-
-int nn_cuda_least(const double *cost, int n)
-{
-	int least = 0;
-
-	for (int i = 1; i < n; i++)
-		if (cost[i] <= cost[least])
-			least = i;
-	return least;
 }
 
 /* ---- queues ---- */

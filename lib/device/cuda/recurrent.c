@@ -70,15 +70,10 @@ static void go_to(const struct recurrence *r, struct nn_recurrent_args *a, size_
 	a->at_last = i == r->steps - 1;
 }
 
-/* Has a step's kernel its product of m x n elements, too: would it be one of few rows? */
+/* Has a step's kernel its product of m x n elements, too? */
 static bool are_together(const struct nn_call *call, const struct recurrence *r, size_t m, size_t n)
 {
-	static const struct nn_cuda_shape shapes[] = { { 64, 64, 1, 70 },
-						       { 64, 32, 1, 50 },
-						       { 8, 16, 1, 11 } };
-
-	return r->units % NN_STEP_UNITS == 0 &&
-	       nn_cuda_choose(call->site.queue, shapes, 3, m, n, 1) == 2;
+	return r->units % NN_STEP_UNITS == 0 && NN_CUDA(are_few)(call->site.queue, m, n);
 }
 
 static struct nn_recurrent_step_args together(const struct nn_recurrent_args *a,
@@ -302,34 +297,7 @@ static void pack_any(const struct nn_site *site, int param, const void *from, vo
 }
 
 #define NN_RECURRENT(name, plain) \
-	static void name##_forward(const struct nn_call *call) \
-	{ \
-		forward(call, plain); \
-	} \
-	static void name##_backward(const struct nn_call *call) \
-	{ \
-		backward(call, plain); \
-	} \
-	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
-				  int threads) \
-	{ \
-		(void)threads; \
-		return work_of(site, max_rows, max_leaves, plain); \
-	} \
-	static size_t name##_packed(const struct nn_site *site, int param) \
-	{ \
-		return packed_of(site, param, plain); \
-	} \
-	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
-				void *packed) \
-	{ \
-		pack_any(site, param, canonical, packed, false, plain); \
-	} \
-	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
-				  void *canonical) \
-	{ \
-		pack_any(site, param, packed, canonical, true, plain); \
-	} \
+	NN_KERNEL_FUNCTIONS(name, plain) \
 	const struct nn_kernel NN_CUDA(op_##name) = { .forward = name##_forward, \
 						      .backward = name##_backward, \
 						      .saved = saved, \

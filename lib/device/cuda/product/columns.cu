@@ -2,45 +2,32 @@
  * Columns of convolutions, which a library multiplies (plain.c): of each output pixel what its taps
  * read, [tap][in-channel], 0 where a tap is outside the image and in what fills them up to `depth`.
  */
-#include "device/cuda/product/taps.h"
-
-struct wide {
-	real v[NN_WIDE];
-} __attribute__((aligned(16)));
+#include "device/cuda/product/chain.h"
+#include "device/cuda/wide.h"
 
 /* What lies at p; NULL: zeros. */
-NN_INLINE struct wide wide_at(const real *p)
+NN_INLINE struct wide_reals wide_at(const real *p)
 {
-	struct wide of = { { 0 } };
-	if (p)
-		of = *(const struct wide *)p;
-	return of;
+	const struct wide_reals zeros = { { 0 } };
+	return p ? get_wide(p) : zeros;
 }
 
-NN_INLINE struct wide wide_sum(struct wide a, struct wide b)
+NN_INLINE struct wide_reals wide_sum(struct wide_reals a, struct wide_reals b)
 {
 	for (unsigned j = 0; j < NN_WIDE; j++)
 		a.v[j] = v_add(a.v[j], b.v[j]);
 	return a;
 }
 
-/* Taps one after the other. */
-struct tap {
-	int h, w;
-};
-
 NN_INLINE int taps_of(const struct nn_conv *c)
 {
 	return (int)(c->h.n * c->w.n);
 }
 
-NN_INLINE struct tap tap_after(const struct nn_conv *c, struct tap t)
+/* Taps one after the other. */
+NN_INLINE struct tap next_tap(const struct nn_conv *c, struct tap t)
 {
-	if (++t.w == (int)c->w.n) {
-		t.w = 0;
-		t.h++;
-	}
-	return t;
+	return tap_after(IMAGE_FORWARD, c, t, (uint32_t)c->cin);
 }
 
 /* NN_WIDE channels of a pixel, of all taps. */
@@ -50,13 +37,14 @@ NN_MAP(columns_wide, struct nn_columns_args)
 	const unsigned across = (unsigned)(c->cin / NN_WIDE);
 	const size_t q = i / across, in = (i - q * across) * NN_WIDE;
 	const struct pixel p = pixel_of(q, c->h.out, c->w.out);
-	struct tap tap = { 0, 0 };
+	struct tap tap = { 0, 0, 0 };
 	real *to = a->to + q * a->depth + in;
 	NN_AHEAD
 	for (int t = 0; t < taps_of(c); t++) {
-		const real *from = x_at(c, a->from, p, tap.h, tap.w, in);
-		*(struct wide *)(to + (size_t)t * c->cin) = wide_at(from);
-		tap = tap_after(c, tap);
+		const real *from = x_at(c, a->from, p, tap.kh, tap.kw, in);
+		const struct wide_reals of = wide_at(from);
+		put_wide(to + (size_t)t * c->cin, &of);
+		tap = next_tap(c, tap);
 	}
 }
 
@@ -69,7 +57,7 @@ NN_MAP(columns, struct nn_columns_args)
 	const size_t q = i / across;
 	const unsigned first = (unsigned)(i - q * across) * NN_WIDE;
 	const struct pixel p = pixel_of(q, c->h.out, c->w.out);
-	struct wide of;
+	struct wide_reals of;
 	NN_UNROLL
 	for (unsigned j = 0; j < NN_WIDE; j++) {
 		const unsigned tap = (first + j) / cin, kh = tap / width;
@@ -79,7 +67,7 @@ NN_MAP(columns, struct nn_columns_args)
 					   : NULL;
 		of.v[j] = from ? *from : 0;
 	}
-	*(struct wide *)(a->to + q * a->depth + first) = of;
+	put_wide(a->to + q * a->depth + first, &of);
 }
 
 /* Gradients of columns to those of the image: its element adds its taps, in ascending order. */
@@ -89,15 +77,18 @@ NN_MAP(image_wide, struct nn_columns_args)
 	const unsigned across = (unsigned)(c->cin / NN_WIDE);
 	const size_t q = i / across, in = (i - q * across) * NN_WIDE;
 	const struct pixel p = pixel_of(q, c->h.in, c->w.in);
-	struct tap tap = { 0, 0 };
-	struct wide sum = wide_at(NULL), *to = (struct wide *)(a->to + q * c->cin + in);
+	struct tap tap = { 0, 0, 0 };
+	struct wide_reals sum = wide_at(NULL);
+	real *to = a->to + q * c->cin + in;
 	NN_AHEAD
 	for (int t = 0; t < taps_of(c); t++) {
-		const real *from = dy_at(c, a->from, p, tap.h, tap.w, (size_t)t * c->cin + in);
+		const real *from = dy_at(c, a->from, p, tap.kh, tap.kw, (size_t)t * c->cin + in);
 		sum = wide_sum(sum, wide_at(from));
-		tap = tap_after(c, tap);
+		tap = next_tap(c, tap);
 	}
-	*to = a->add ? wide_sum(*to, sum) : sum;
+	if (a->add)
+		sum = wide_sum(get_wide(to), sum);
+	put_wide(to, &sum);
 }
 
 NN_MAP(image, struct nn_columns_args)
@@ -105,13 +96,13 @@ NN_MAP(image, struct nn_columns_args)
 	const struct nn_conv *c = &a->c;
 	const size_t q = i / c->cin, in = i - q * c->cin;
 	const struct pixel p = pixel_of(q, c->h.in, c->w.in);
-	struct tap tap = { 0, 0 };
+	struct tap tap = { 0, 0, 0 };
 	real sum = 0;
 	NN_AHEAD
 	for (int t = 0; t < taps_of(c); t++) {
-		const real *from = dy_at(c, a->from, p, tap.h, tap.w, (size_t)t * c->cin + in);
+		const real *from = dy_at(c, a->from, p, tap.kh, tap.kw, (size_t)t * c->cin + in);
 		sum = v_add(sum, from ? *from : 0);
-		tap = tap_after(c, tap);
+		tap = next_tap(c, tap);
 	}
 	nn_put(a->to + i, sum, a->add);
 }

@@ -10,12 +10,6 @@
 
 #include "device/cuda/product/panels.h"
 
-#ifdef __CUDACC__
-#define NN_ONE_BY_ONE _Pragma("unroll 1")
-#else
-#define NN_ONE_BY_ONE
-#endif
-
 /* Output positions of an axis at which a tap is inside the image. */
 struct span {
 	int begin, at; /* at: the tap's input position at the first of them */
@@ -207,7 +201,7 @@ NN_INLINE void NN_SIZED(begin_loader)(const struct nn_tile_args *a, const struct
 	if (begin == end)
 		return;
 	begin_walk(&r->walk, a, at, begin + loader / NN_COLUMNS, NN_AT_ONCE);
-	NN_ONE_BY_ONE
+	NN_ROLLED
 	for (unsigned turn = 0; turn < NN_STAGES - 1; turn++)
 		NN_SIZED(load)(at, s, r, loader, begin + turn * NN_TURN, end, turn);
 	NN_COPIED(NN_STAGES - 2);
@@ -286,13 +280,13 @@ NN_INLINE void NN_SIZED(step)(const struct NN_SIZED(turns) * s, struct NN_SIZED(
 NN_INLINE void NN_SIZED(add)(const struct NN_SIZED(turns) * s, struct NN_SIZED(chains) * r,
 			     unsigned stage, unsigned k, unsigned stop)
 {
-	NN_ONE_BY_ONE
+	NN_ROLLED
 	for (; k + 8 <= stop; k += 8) {
 		NN_UNROLL
 		for (unsigned i = 0; i < 8; i++)
 			NN_SIZED(step)(s, r, stage, k + i);
 	}
-	NN_ONE_BY_ONE
+	NN_ROLLED
 	for (; k < stop; k++)
 		NN_SIZED(step)(s, r, stage, k);
 }

@@ -106,6 +106,9 @@ static struct nn_pooling pooling_of(const struct nn_site *site, const struct pro
 	return nn_pooling_of(&a->pooling.window, a->out, (size_t)p->c.h.out, (size_t)p->c.w.out);
 }
 
+/* Of a kind of layer. */
+typedef struct product product_of(const struct nn_site *site);
+
 /* ---- forward ---- */
 
 void NN_CUDA(product)(struct nn_queue *queue, const struct nn_product_args *a)
@@ -114,8 +117,9 @@ void NN_CUDA(product)(struct nn_queue *queue, const struct nn_product_args *a)
 		NN_ASK(queue, product, *a);
 }
 
-static void forward(const struct nn_call *call, const struct product *p)
+static void forward(const struct nn_call *call, product_of *of)
 {
+	const struct product made = of(&call->site), *p = &made;
 	struct nn_queue *queue = call->site.queue;
 	const struct nn_tail tail =
 		nn_tail_of(p->epilogue, p->bias ? call->w[1] : NULL,
@@ -242,8 +246,9 @@ static bool relu_gradients(const struct nn_call *call, const struct product *p)
 	return NN_CUDA(few_gradients)(call, p->bias, &a, call->y);
 }
 
-static void backward(const struct nn_call *call, const struct product *p)
+static void backward(const struct nn_call *call, product_of *of)
 {
+	const struct product made = of(&call->site), *p = &made;
 	char *work = call->work, *room = work + library_work(p, call->rows);
 	const real *d;
 
@@ -257,14 +262,14 @@ static void backward(const struct nn_call *call, const struct product *p)
 
 /* ---- memory and packing ---- */
 
-static size_t work_of(const struct nn_site *site, const struct product *p, size_t max_rows,
-		      size_t max_leaves)
+static size_t work_of(const struct nn_site *site, size_t max_rows, size_t max_leaves,
+		      product_of *of)
 {
+	const struct product made = of(site), *p = &made;
 	size_t z = library_work(p, max_rows);
 
 	if (p->pooled)
 		z += nn_cuda_rounded(max_rows * p->image * sizeof(real));
-
 	if (!site->training)
 		return z;
 	/* a call may have fewer leaves, whose buffers are fewer */
@@ -288,9 +293,18 @@ void NN_CUDA(pack)(struct nn_queue *queue, const struct nn_conv *c, size_t chann
 	NN_ASK(queue, pack_weights, a);
 }
 
-static void pack_any(const struct nn_site *site, const struct product *p, int param,
-		     const void *from, void *to, bool unpack)
+static size_t packed_of(const struct nn_site *site, int param, product_of *of)
 {
+	const struct product p = of(site);
+
+	return param == 0 ? p.packed : p.out;
+}
+
+static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack,
+		     product_of *of)
+{
+	const struct product made = of(site), *p = &made;
+
 	if (param == 0)
 		(p->plain ? NN_CUDA(plain_pack) : NN_CUDA(pack))(site->queue, &p->c, p->channels,
 								 p->flat, from, to, unpack);
@@ -305,46 +319,10 @@ static void pack_any(const struct nn_site *site, const struct product *p, int pa
 		return NN_CUDA(updates)(&p.c); \
 	}
 
-#define NN_PRODUCT(name, of) \
-	static void name##_forward(const struct nn_call *call) \
-	{ \
-		const struct product p = of(&call->site); \
-		forward(call, &p); \
-	} \
-	static void name##_backward(const struct nn_call *call) \
-	{ \
-		const struct product p = of(&call->site); \
-		backward(call, &p); \
-	} \
-	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
-				  int threads) \
-	{ \
-		const struct product p = of(site); \
-		(void)threads; \
-		return work_of(site, &p, max_rows, max_leaves); \
-	} \
-	static size_t name##_packed(const struct nn_site *site, int param) \
-	{ \
-		const struct product p = of(site); \
-		return param == 0 ? p.packed : p.out; \
-	} \
-	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
-				void *packed) \
-	{ \
-		const struct product p = of(site); \
-		pack_any(site, &p, param, canonical, packed, false); \
-	} \
-	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
-				  void *canonical) \
-	{ \
-		const struct product p = of(site); \
-		pack_any(site, &p, param, packed, canonical, true); \
-	}
-
-NN_PRODUCT(dense, dense_of)
-NN_PRODUCT(plain, plain_of)
-NN_PRODUCT(conv2d, conv_of)
-NN_PRODUCT(plain_conv2d, plain_conv_of)
+NN_KERNEL_FUNCTIONS(dense, dense_of)
+NN_KERNEL_FUNCTIONS(plain, plain_of)
+NN_KERNEL_FUNCTIONS(conv2d, conv_of)
+NN_KERNEL_FUNCTIONS(plain_conv2d, plain_conv_of)
 NN_UPDATES(dense, dense_of)
 NN_UPDATES(conv2d, conv_of)
 

@@ -59,6 +59,46 @@ void NN_CUDA(plain_weights)(const struct nn_call *call, int param, const struct 
 void NN_CUDA(plain_pack)(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
 			 size_t positions, const void *from, void *to, bool unpack);
 
+/* Functions of the kernel `name`, from a file's own, which are told how. */
+#define NN_KERNEL_FUNCTIONS(name, how) \
+	static void name##_forward(const struct nn_call *call) \
+	{ \
+		forward(call, how); \
+	} \
+	static void name##_backward(const struct nn_call *call) \
+	{ \
+		backward(call, how); \
+	} \
+	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
+				  int threads) \
+	{ \
+		(void)threads; \
+		return work_of(site, max_rows, max_leaves, how); \
+	} \
+	static size_t name##_packed(const struct nn_site *site, int param) \
+	{ \
+		return packed_of(site, param, how); \
+	} \
+	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
+				void *packed) \
+	{ \
+		pack_any(site, param, canonical, packed, false, how); \
+	} \
+	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
+				  void *canonical) \
+	{ \
+		pack_any(site, param, packed, canonical, true, how); \
+	}
+
+/* Would m x n elements be computed in tiles of few rows (tiny.h)? */
+bool NN_CUDA(are_few)(struct nn_queue *queue, size_t m, size_t n);
+
+/* Pieces of `size` that n is cut into. */
+static inline size_t nn_cuda_parts(size_t n, size_t size)
+{
+	return (n + size - 1) / size;
+}
+
 static inline size_t nn_cuda_rounded(size_t bytes)
 {
 	return (bytes + 255) / 256 * 256;

@@ -21,17 +21,6 @@ NN_INLINE struct pixel pixel_of(size_t q, long height, long width)
 	return p;
 }
 
-/* The pixel n after p: without dividing, for n that is not many lines. */
-NN_INLINE struct pixel pixel_after(struct pixel p, int n, int height, int width)
-{
-	for (p.w += n; p.w >= width; p.w -= width)
-		if (++p.h == height) {
-			p.h = 0;
-			p.row++;
-		}
-	return p;
-}
-
 /* Element `in` of pixel w of line h of an image: one product of 32 x 32 bits, the rest has 32. */
 NN_INLINE size_t place_of(uint32_t row, long height, int h, size_t line, int w, size_t pixel,
 			    size_t in)

@@ -58,18 +58,12 @@ size_t NN_CUDA(leaves_bytes)(size_t size, size_t n_leaves)
 static const struct {
 	const struct nn_cuda_kernel *kernel;
 	unsigned down, over, alone, beside;
-} tiles[] = { { &NN_SIMT(gradient_8), 8, 16, 4, 4 },
-	      { &NN_SIMT(gradient_16), 16, 16, 6, 4 },
-	      { &NN_SIMT(gradient_32), 32, 32, 12, 12 },
+} tiles[] = { { &NN_SIMT(gradient_128), 128, sizeof(real) == 4 ? 128 : 64, 136, 136 },
 	      { &NN_SIMT(gradient_64), 64, 64, 36, 36 },
-	      { &NN_SIMT(gradient_128), 128, sizeof(real) == 4 ? 128 : 64, 136, 136 } };
-#define NN_TILES ((int)(sizeof tiles / sizeof tiles[0]))
-#define NN_MULTIPROCESSORS 132
-
-static size_t parts_of(size_t n, size_t size)
-{
-	return (n + size - 1) / size;
-}
+	      { &NN_SIMT(gradient_32), 32, 32, 12, 12 },
+	      { &NN_SIMT(gradient_16), 16, 16, 6, 4 },
+	      { &NN_SIMT(gradient_8), 8, 16, 4, 4 } };
+#define NN_TILES (sizeof tiles / sizeof tiles[0])
 
 /* Tiles of all taps, and those of the bias, of a leaf. */
 static size_t tiles_of(const struct nn_tile_args *t, unsigned down, unsigned over)
@@ -77,31 +71,32 @@ static size_t tiles_of(const struct nn_tile_args *t, unsigned down, unsigned ove
 	const struct nn_conv *c = &t->p.c;
 	size_t taps = t->dw ? (size_t)(c->h.n * c->w.n) : 0;
 
-	return parts_of(t->n, over) * (taps * parts_of(c->cin, down) + (t->bias != NULL)) *
+	return nn_cuda_parts(t->n, over) * (taps * nn_cuda_parts(c->cin, down) + (t->bias != NULL)) *
 	       c->groups;
 }
 
-/* In one of the tiles, of a leaf each; all: of all leaves. */
-static void ask_tiles(struct nn_queue *queue, const struct nn_tile_args *t, bool all)
+/* In one of the tiles, of a leaf each; all: of all leaves. false: in none. */
+static bool ask_tiles(struct nn_queue *queue, const struct nn_tile_args *t, bool all)
 {
 	const unsigned leaves_tile = sizeof(real) == 4 ? 64 : 32;
-	double cost[NN_TILES];
-	size_t n[NN_TILES];
-	int i;
+	struct nn_cuda_way ways[NN_TILES];
+	size_t i;
 
 	if (all) {
 		nn_cuda_launch(queue, &NN_SIMT(gradient_leaves),
 			       tiles_of(t, leaves_tile, leaves_tile), t);
-		return;
+		return true;
 	}
 	for (i = 0; i < NN_TILES; i++) {
-		n[i] = tiles_of(t, tiles[i].down, tiles[i].over) * t->leaf.n;
-		cost[i] = (double)tiles[i].beside * (double)parts_of(n[i], NN_MULTIPROCESSORS);
-		if (cost[i] < tiles[i].alone)
-			cost[i] = tiles[i].alone;
+		ways[i].tiles = tiles_of(t, tiles[i].down, tiles[i].over) * t->leaf.n;
+		ways[i].alone = tiles[i].alone;
+		ways[i].beside = tiles[i].beside;
 	}
-	i = nn_cuda_least(cost, NN_TILES);
-	nn_cuda_launch(queue, tiles[i].kernel, n[i], t);
+	i = nn_cuda_choose(queue, ways, NN_TILES);
+	if (i == NN_TILES)
+		return false;
+	nn_cuda_launch(queue, tiles[i].kernel, ways[i].tiles, t);
+	return true;
 }
 
 /* Do kernels that count with 32 bits come through it? */
@@ -171,8 +166,7 @@ static bool ask_together(const struct nn_call *call, const struct nn_weights_arg
 		t.bias = b->dw;
 		t.bias_rest = b->rest;
 	}
-	ask_tiles(call->site.queue, &t, all);
-	return true;
+	return ask_tiles(call->site.queue, &t, all);
 }
 
 void NN_CUDA(gradients)(const struct nn_call *call, int weight, int bias,
@@ -214,7 +208,7 @@ bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct 
 {
 	NN_ARGS(struct nn_tile_args, t);
 	struct nn_tile_step_args s;
-	size_t blocks;
+	struct nn_cuda_way way = { 0, 0, 0 }; /* which always pays, but that tests draw */
 
 	if (!call->dw[0] || (bias && !call->dw[1]) || !call->first || !NN_CUDA(is_matrix)(&a->c) ||
 	    a->leaf.n > NN_TILE_LEAVES || a->leaf.at[a->leaf.n] * a->leaf.unit > NN_FEW_STEPS ||
@@ -229,17 +223,17 @@ bool NN_CUDA(few_gradients)(const struct nn_call *call, bool bias, const struct 
 	t.dw = call->dw[0];
 	t.bias = bias ? call->dw[1] : NULL;
 	t.leaf = a->leaf;
-	blocks = (t.n + 15) / 16 * ((t.m + bias + 15) / 16);
-	if (!nn_cuda_pays(8, t.m, t.n, blocks))
+	way.tiles = nn_cuda_parts(t.n, 16) * nn_cuda_parts(t.m + bias, 16);
+	if (nn_cuda_choose(call->site.queue, &way, 1) == 1)
 		return false;
 	if (!call->update) {
-		nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows), blocks, &t);
+		nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows), way.tiles, &t);
 		return true;
 	}
 	memset(&s, 0, sizeof s);
 	s.t = t;
 	for (int k = 0; k < 1 + bias; k++)
 		s.u[k] = NN_CUDA(update_there)(&call->update[k]);
-	nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows_step), blocks, &s);
+	nn_cuda_launch(call->site.queue, &NN_SIMT(few_rows_step), way.tiles, &s);
 	return true;
 }
