@@ -1,7 +1,7 @@
 # lib/device/cuda: the wing of NVIDIA's devices, a module. What runs on a device is in *.cu, written in phases
 # (phase.h); tests compile it for the host, too.
 NN_CUDA_SRC = \
-	lib/device/cuda/attention.c \
+	lib/device/cuda/sequence/attention.c \
 	lib/device/cuda/conv-transpose2d.c \
 	lib/device/cuda/cuda.h \
 	lib/device/cuda/elements.c \
@@ -11,7 +11,7 @@ NN_CUDA_SRC = \
 	lib/device/cuda/launch.h lib/device/cuda/leaves.h \
 	lib/device/cuda/matmul.h \
 	lib/device/cuda/move.c \
-	lib/device/cuda/norm.c \
+	lib/device/cuda/norm/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/product/panels.h lib/device/cuda/product/pixels.h \
 	lib/device/cuda/peak.c \
@@ -20,8 +20,8 @@ NN_CUDA_SRC = \
 	lib/device/cuda/product/chain.h lib/device/cuda/product/gradient.h \
 	lib/device/cuda/product/product.c \
 	lib/device/cuda/product/product.h \
-	lib/device/cuda/recurrent.c \
-	lib/device/cuda/recurrent.h \
+	lib/device/cuda/sequence/recurrent.c \
+	lib/device/cuda/sequence/recurrent.h \
 	lib/device/cuda/rows.c lib/device/cuda/rowsum.h \
 	lib/device/cuda/step.h \
 	lib/device/cuda/table.c \
@@ -31,10 +31,10 @@ NN_CUDA_SRC = \
 	lib/device/cuda/windows.c \
 	lib/device/cuda/windows.h lib/device/cuda/wide.h
 NN_CUDA_CU = \
-	lib/device/cuda/attention.cu \
+	lib/device/cuda/sequence/attention.cu \
 	lib/device/cuda/elements.cu \
-	lib/device/cuda/layernorm.cu \
-	lib/device/cuda/norm.cu \
+	lib/device/cuda/norm/layernorm.cu \
+	lib/device/cuda/norm/norm.cu \
 	lib/device/cuda/peak.cu \
 	lib/device/cuda/product/columns.cu \
 	lib/device/cuda/product/few-rows.cu \
@@ -44,7 +44,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/product/pixels.cu \
 	lib/device/cuda/product/pixels-large.cu \
 	lib/device/cuda/product/product.cu \
-	lib/device/cuda/recurrent.cu \
+	lib/device/cuda/sequence/recurrent.cu \
 	lib/device/cuda/rows.cu \
 	lib/device/cuda/table.cu \
 	lib/device/cuda/product/tiny.cu \

@@ -1,6 +1,6 @@
 /* recurrent: the products of the input at once, then those of the state, step by step. */
 #include "device/cuda/product/product.h"
-#include "device/cuda/recurrent.h"
+#include "device/cuda/sequence/recurrent.h"
 
 struct recurrence {
 	const struct nn_recurrent *attrs;

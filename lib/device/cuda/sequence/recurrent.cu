@@ -4,7 +4,7 @@
  */
 #include "device/cpu/vec/math.h"
 #include "device/cuda/product/tiny.h"
-#include "device/cuda/recurrent.h"
+#include "device/cuda/sequence/recurrent.h"
 
 #define NN_GATES 4 /* at most */
 
