@@ -112,7 +112,7 @@ static void categories(void)
 	       "csv: 33 values of text are too many");
 }
 
-static void table_errors(void)
+static void field_errors(void)
 {
 	struct how n = { .loss = 'n' };
 
@@ -165,6 +165,12 @@ static void table_errors(void)
 	csv_is("a,b,y\n1,1,3\n1,0x10,3\n", n,
 	       "1: t.csv:3:2: found \"0x10\" in column \"b\", expected a number",
 	       "csv: no hexadecimals");
+}
+
+static void text_errors(void)
+{
+	struct how n = { .loss = 'n' };
+
 	csv_is("a,b,y\n\n1,2,3\n", n, "1: t.csv:2: empty line", "csv: a blank line between others");
 	csv_is("a,b,y\n1,2\r,3\n", n, "1: t.csv:2: carriage return without a newline",
 	       "csv: a lone CR");
@@ -181,6 +187,12 @@ static void table_errors(void)
 	       "csv: an open quote after one that means itself");
 	csv_is("a,b,y\n1,\"2\"x,3\n", n, "1: t.csv:2:2: other characters follow the closing quote",
 	       "csv: text after a quote");
+}
+
+static void column_errors(void)
+{
+	struct how n = { .loss = 'n' };
+
 	csv_is("a,a,y\n1,2,3\n", n, "1: t.csv: column \"a\" occurs twice",
 	       "csv: a needed column that occurs twice");
 	csv_is("y\n1\n", n, "1: t.csv: no columns are left as input", "csv: a target alone");
@@ -440,7 +452,9 @@ int main(void)
 	go_to_tmp();
 	tables();
 	categories();
-	table_errors();
+	field_errors();
+	text_errors();
+	column_errors();
 	meanings();
 	normalizing();
 	several();

@@ -82,9 +82,9 @@ static size_t most_rows(const struct pictures *p)
 {
 	const struct nn_dataset *ds = p->ds;
 
-	return ds->files.first                                 ? ds->files.first
+	return ds->files.first                           ? ds->files.first
 	       : ds->files.sample && !p->reading->inputs ? ds->inputs[0].array.shape.dim[0]
-							       : SIZE_MAX;
+							 : SIZE_MAX;
 }
 
 static int read_samples(struct pictures *p, size_t *n, struct nn_error *err)
