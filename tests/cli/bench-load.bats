@@ -6,6 +6,7 @@ load bench.bash
 
 # serve [KEY=VALUE]...: a server of the tests at $url until the test is over
 serve() {
+  rm -f port # of a server before it
   "$NN_BUILD/tests/lib/load-server" tcp "$@" >port 2>server.err 3>&- &
   server=$!
   for _ in $(seq 200); do [ ! -s port ] || break; sleep 0.02; done
