@@ -36,6 +36,33 @@ wrong() {
   done
 }
 
+# first_answer: $took, the microseconds from exec to a first answer, and $resident, the server's kB then
+first_answer() {
+  local body='{"instances":[{"a":0.5,"b":1,"c":2}]}' begun=${EPOCHREALTIME/./} line
+  exec 5< <(exec nn-serve --device=cpu --listen=127.0.0.1:0 words.st 3>&-)
+  server=$!
+  read -r url <&5
+  exec 6<>"/dev/tcp/127.0.0.1/${url##*:}"
+  printf 'POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s' ${#body} "$body" >&6
+  read -r line <&6
+  took=$((${EPOCHREALTIME/./} - begun))
+  resident=$(awk '/^VmRSS/ { print $2 }' "/proc/$server/status")
+  kill "$server"
+  exec 5<&- 6<&-
+  [[ $line == 'HTTP/1.1 200 '* ]] || { echo "$line"; return 1; }
+}
+
+@test "serve: the first answer comes within 50 ms of exec, and the server takes 12 MB beside a small model" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || skip "a sanitizer takes time and memory of its own"
+  for _ in {1..40}; do              # others may be at work on this machine
+    first_answer
+    [ "$took" -gt 50000 ] || break
+  done
+  echo "$took us, $resident kB"
+  [ "$took" -le 50000 ]
+  [ "$resident" -le 12288 ]
+}
+
 @test "serve: no log is written over a model or over the keys" {
   cp words.st served.st
   echo 'secret predict' >keys

@@ -254,6 +254,27 @@ traced() {
   stop
 }
 
+@test "serve: --keep-going serves the good models beside a bad one, which is named; else status 1" {
+  head -c 200 plain.st >cut.st
+  for models in 'cut.st plain.st' '--keep-going cut.st'; do
+    # shellcheck disable=SC2086 # words
+    run -1 --separate-stderr timeout 20 nn-serve --listen=127.0.0.1:0 $models </dev/null
+    [ -z "$output" ] && [[ ${stderr_lines[0]} == "nn-serve: "*"cut.st: "* ]] || { echo "$stderr"; return 1; }
+  done
+  serve --keep-going cut.st plain.st
+  [ "$(wc -l <err)" -eq 1 ] && grep -q '^nn-serve: .*cut.st: ' err
+  ask 200 /v2/models/plain/infer -d '{"inputs":[{"name":"input","shape":[1,4],"datatype":"FP32","data":[0.5,1,2,3]}]}'
+  ask 404 /v2/models/cut
+  cp plain.st cut.st.new && mv cut.st.new cut.st
+  kill -HUP "$server"
+  for _ in {1..500}; do
+    ! ask 200 /v2/models/cut >/dev/null || break
+    sleep 0.02
+  done
+  ask 200 /v2/models/cut
+  stop
+}
+
 @test "serve: administration without keys is for Unix sockets alone, which are the user's own" {
   serve plain.st
   ask 403 /v2/repository/models/plain/unload -d '{}'
