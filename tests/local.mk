@@ -348,7 +348,8 @@ CHECK_TESTS += tests/lib/data tests/lib/augment tests/cli/augment.bats tests/lib
 VALGRIND_TESTS += tests/lib/data tests/lib/augment tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source
 
 # rows of different length, beside PyTorch's packed sequences
-CHECK_TESTS += tests/cli/lengths.bats tests/cli/lengths-weight.bats tests/cli/lengths-numbers.bats tests/cli/lengths-missing.bats
+CHECK_TESTS += tests/cli/lengths.bats tests/cli/lengths-weight.bats tests/cli/lengths-numbers.bats tests/cli/lengths-missing.bats \
+	tests/cli/lengths-score.bats
 EXTRA_DIST += tests/cli/lengths.py
 
 # rows that are made ahead of the steps

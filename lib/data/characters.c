@@ -69,7 +69,7 @@ static int check_model(const struct nn_dataset *ds, const char *file,
 	const struct nn_input_schema *known = &ds->schema->inputs[0];
 	const struct nn_want *want = ds->fixed ? NULL : reading->want;
 
-	if (!reading->inputs)
+	if (!reading->inputs && !ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: a text has no targets but the characters that come next", file);
 	if (ds->schema->n_inputs > 1 || (reading->targets && ds->schema->n_targets != 1))
@@ -250,6 +250,31 @@ static int set_rows(struct nn_dataset *ds, const char *file, size_t n, size_t wi
 	return nn_dataset_set_rows(ds, file, rows, err);
 }
 
+/* --score=FILE: the class at each position of DATA is the character of this text at it. */
+static int read_classes(struct nn_dataset *ds, struct nn_input *input, struct nn_block *text,
+			struct nn_error *err)
+{
+	size_t window = nn_shape_count(&ds->schema->inputs[0].shape), n;
+	struct nn_data_target *t = &ds->targets[0];
+	const unsigned char *bytes;
+	int32_t *ids;
+
+	if (read_bytes(ds, input, text, window, &n, err) < 0 ||
+	    set_rows(ds, nn_input_name(input), n, window, false, err) < 0 ||
+	    nn_block_reserve(&t->values, ds->rows * window * sizeof *ids, err) < 0)
+		return -1;
+	bytes = text->data;
+	ids = t->values.data;
+	for (size_t i = 0; i < ds->rows * window; i++) {
+		ids[i] = ds->coding->inputs[0].character[bytes[i]];
+		if (ids[i] < 0)
+			nn_unseen_add(&ds->unseen, (const char *)bytes + i, 1);
+	}
+	t->classes = true;
+	t->size = window;
+	return 0;
+}
+
 static int read_text(struct nn_dataset *ds, struct nn_input *input,
 		     const struct nn_reading *reading, struct nn_error *err)
 {
@@ -261,6 +286,8 @@ static int read_text(struct nn_dataset *ds, struct nn_input *input,
 
 	if (check_model(ds, file, reading, err) < 0)
 		return -1;
+	if (!reading->inputs)
+		return read_classes(ds, input, block, err);
 	window = schema->characters.n ? nn_shape_count(&schema->shape) : ds->rules.window;
 	if (!schema->characters.n)
 		schema->shape = nn_shape1(window);

@@ -198,6 +198,9 @@ size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_dat
 /* Has this array values for each step, so that they are its targets? */
 bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target,
 			    const struct nn_array *array);
+/* Targets neither of the rows nor of their steps. */
+int nn_sequences_refuse(const struct nn_dataset *ds, const struct nn_raw_target *raw,
+			struct nn_error *err);
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			    struct nn_raw_target *raw, struct nn_error *err);
 
@@ -292,6 +295,9 @@ struct nn_known {
 /* The targets of a file of their own. */
 int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
 			    const struct nn_known *known, struct nn_error *err);
+/* Those of rows that were read whole, so that they may be for each of their steps. */
+int nn_dataset_add_targets(struct nn_dataset *dataset, const char *path,
+			   const struct nn_known *known, struct nn_error *err);
 /* Inputs of an open file, and targets where they are asked for. */
 int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 			  const struct nn_format *format, bool targets,

@@ -124,7 +124,10 @@ const struct nn_opt nn_predict_opts[] = {
 	  .optional_arg = true,
 	  .file = NN_OPT_READS,
 	  .help = "print metrics instead of predictions",
-	  .man = "The targets come from the file TARGETS, else from the target's column of DATA." },
+	  .man = "The targets come from the file TARGETS, else from the target's column of DATA. "
+		 "Targets of the steps of rows are an array of [rows][steps], filled up, or of the "
+		 "steps of all rows one after another; of a text they are another text, which has "
+		 "the class of each character at its place." },
 	{ .name = "against",
 	  .also = "baseline,reference,versus,compare",
 	  .type = NN_OPT_STRING,

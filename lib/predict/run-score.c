@@ -57,11 +57,6 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_program *program = r->model->program;
 
-	if (r->p->options.score_targets && nn_run_has_lengths(r))
-		return nn_fail(err, NN_EFORMAT,
-			       "--score=%s: targets for each step of rows of different length have "
-			       "to come with the rows",
-			       r->p->options.score_targets);
 	for (size_t o = 0; o < nn_run_outputs(r); o++)
 		nn_rows_set_output(r->rows, o, &program->values[program->outputs[o].value].shape);
 	if (r->model->weight && !nn_rows_weighs(r->rows) && !nn_rows_none(r->rows))

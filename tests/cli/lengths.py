@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
 # step of SGD.
-# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score|missing
+# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score|beside|scored|missing
 import json
 import subprocess
 import sys
@@ -296,6 +296,45 @@ def score():
                 sys.exit(f"{file}: {name} is {found[name]}, expected {value}")
 
 
+def beside():
+    """Classes of steps, some ignored, in files of their own: filled up, to more than the longest too, and one after another."""
+    x, lengths = rows()
+    of = [np.where(r[:, 1] > 1, 9, (np.cumsum(r[:, 0]) > 0) + (r[:, 1] > 0)) for r in x]
+    padded, filled = np.zeros((len(x), 9, 2), "f4"), np.full((len(x), 12), 1)
+    for i, r in enumerate(x):
+        padded[i, : len(r)], filled[i, : len(r)] = r, of[i]
+    np.savez("padded.npz", x=padded, lengths=lengths)
+    np.savez("packed.npz", x=np.concatenate(x), lengths=lengths)
+    np.savez("with.npz", x=padded, lengths=lengths, y=filled[:, :9])
+    with open("rows.jsonl", "w") as f:
+        f.writelines(json.dumps({"x": r.tolist()}) + "\n" for r in x)
+    np.save("filled.npy", filled[:, :9])
+    np.save("wide.npy", filled)
+    np.save("line.npy", np.concatenate(of).astype("i2"))
+    np.savez("named.npz", y=filled, other=lengths)
+    np.save("few.npy", filled[1:])
+    np.save("short.npy", filled[:, :8])
+    other = np.concatenate(of)
+    other[lengths[0]] = 7
+    np.save("other.npy", other)
+
+
+def scored():
+    """--score=line.npy of the model m.st beside numpy in f64, from its own answers."""
+    run = lambda *a: subprocess.run(["nn-predict", *a], check=True, capture_output=True, text=True).stdout
+    t = np.load("line.npy")
+    answers = [json.loads(line)["probs"] for line in run("m.st", "rows.jsonl").splitlines()]
+    p = np.array([list(step.values()) for row in answers for step in row])[t != 9]
+    t, best = t[t != 9], p.argmax(1)
+    want = {"samples": 40, "loss": -np.log(p[np.arange(len(t)), t]).mean(), "accuracy": (best == t).mean()}
+    found = {k: float(v) for k, v in (line.split() for line in run("--score=line.npy", "m.st", "rows.jsonl").splitlines())}
+    if found.keys() != want.keys():
+        sys.exit(f"{sorted(found)} for {sorted(want)}")
+    for name, value in want.items():
+        if abs(found[name] - value) > 1e-12 * max(1, value):
+            sys.exit(f"{name} is {found[name]}, expected {value}")
+
+
 def missing():
     """Rows of which some miss values, in steps and in targets; those without them; filled with means by numpy."""
     x, lengths, two, one = of_steps()
@@ -340,5 +379,6 @@ def missing():
 
 
 modes = {"data": data, "compare": compare, "attention": attention, "weighed": weighed, "weights": weights}
+modes |= {"beside": beside, "scored": scored}
 modes |= {"numbers": numbers, "regression": regression, "score": score, "missing": missing}
 modes[sys.argv[1]]()

@@ -95,6 +95,19 @@ PYTHON
   [[ $output == *'accuracy 0' ]]
 }
 
+@test "text: --score=FILE has the class of each character of the data, by default the next one" {
+  train -o m.st t.txt
+  head -c 4801 t.txt >x
+  nn-predict --score m.st x >want
+  head -c 4800 x | nn-predict --score=<(tail -c +2 x) m.st - | cmp - want
+  nn-predict --score=<(tail -c +2 x) m.st <(head -c 4815 t.txt) | cmp - want # the rest of a window is none
+  head -c 32 x >few
+  says 1 'nn-predict: few: found 2 rows, but x has more' nn-predict --score=few m.st x
+  sed 's/^a/Q/' x | tail -c +2 >y
+  run --separate-stderr nn-predict --score=y m.st x
+  [ "$stderr" = "nn-predict: warning: y: $(tr -cd Q <y | wc -c) labels were not in the training data and count as wrong: \"Q\"" ]
+}
+
 @test "text: what is no text, too short, or not for this model is one line" {
   : >empty
   printf abc >short

@@ -163,6 +163,8 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 	if (ds->sequences && nn_sequences_are_steps(ds, i, &raw->array))
 		return nn_sequences_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL,
 					       raw, err);
+	if (ds->sequences && raw->rows != ds->rows)
+		return nn_sequences_refuse(ds, raw, err);
 	if (nn_dataset_set_rows(ds, place, raw->rows, err) < 0)
 		return -1;
 	if (nn_row_size(&raw->array.shape) == 0)

@@ -39,6 +39,7 @@ static int make_coding(struct nn_rows *r, struct nn_error *err)
 	return nn_coding_schema(r->coding, r->schema, !r->options.scaled, err);
 }
 
+/* Those of steps are read by the lengths of the rows, beside these. */
 static int open_targets(struct nn_rows *r, const char *path, struct nn_error *err)
 {
 	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
@@ -47,7 +48,8 @@ static int open_targets(struct nn_rows *r, const char *path, struct nn_error *er
 				  .target = r->target,
 				  .table = { .separator = r->options.separator } };
 
-	return nn_dataset_open_targets(&r->scored, path, &known, err);
+	return r->whole ? nn_dataset_add_targets(r->whole, path, &known, err)
+			: nn_dataset_open_targets(&r->scored, path, &known, err);
 }
 
 static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
@@ -69,7 +71,9 @@ static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
 
 static int open_rows(struct nn_rows *r, const char *data, const char *targets, struct nn_error *err)
 {
-	bool in_data = r->options.want_target && !targets;
+	bool beside = r->options.want_target && targets,
+	     in_data = r->options.want_target && !targets,
+	     lengths = nn_schema_lengths(r->schema) < r->schema->n_inputs;
 	const unsigned char *bytes;
 	size_t got;
 
@@ -89,12 +93,11 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	}
 	r->format = r->schema->inputs[0].characters.n ? &nn_format_characters
 						      : nn_format_of(r->input, err);
-	if (!r->format || (targets && r->options.want_target && open_targets(r, targets, err) < 0))
+	if (!r->format || (beside && !lengths && open_targets(r, targets, err) < 0))
 		return -1;
-	r->ops = r->format->rows && nn_schema_lengths(r->schema) == r->schema->n_inputs
-			 ? r->format->rows
-			 : &nn_rows_whole;
-	if (r->ops->open(r, in_data, err) < 0)
+	r->ops = r->format->rows && !lengths ? r->format->rows : &nn_rows_whole;
+	if (r->ops->open(r, in_data, err) < 0 ||
+	    (beside && lengths && open_targets(r, targets, err) < 0))
 		return -1;
 	if (r->keep && !r->format->table)
 		return nn_fail(err, NN_EFORMAT, "--keep=%s: %s is no table, it has no columns",
@@ -268,11 +271,12 @@ const char *nn_rows_unseen_label(const struct nn_rows *r)
 
 static const char *labels_notice(struct nn_rows *r)
 {
+	const struct nn_dataset *targets = r->scored ? r->scored : r->whole;
 	const struct nn_unseen *unseen = unseen_of(r);
 
 	if (unseen->n == 0)
 		return NULL;
-	if (r->format == &nn_format_characters) {
+	if (r->format == &nn_format_characters && !r->scored) {
 		snprintf(r->notice, sizeof r->notice,
 			 "%.100s: %" PRIu64
 			 " character%s not in the training data; %s as all zeros: %s",
@@ -282,8 +286,8 @@ static const char *labels_notice(struct nn_rows *r)
 	}
 	snprintf(r->notice, sizeof r->notice,
 		 "%.100s: %" PRIu64 " label%s not in the training data and count%s as wrong: %s",
-		 r->scored && r->scored->files.n ? r->scored->files.file[0].path
-						 : nn_input_name(r->input),
+		 targets && targets->files.n ? targets->files.file[0].path
+					     : nn_input_name(r->input),
 		 unseen->n, unseen->n == 1 ? " was" : "s were", unseen->n == 1 ? "s" : "",
 		 unseen->first);
 	return r->notice;

@@ -11,9 +11,9 @@
 #include "base/whole.h"
 #include "data/sequence/sequence.h"
 
-/* Steps of all rows one after another, of an array in which they are filled up. */
-static int pack(const struct nn_sequences *s, size_t rows, const void *from, size_t step_bytes,
-		struct nn_block *to, struct nn_error *err)
+/* Steps of all rows one after another, of an array in which they are filled up to `padded`. */
+static int pack(const struct nn_sequences *s, size_t rows, size_t padded, const void *from,
+		size_t step_bytes, struct nn_block *to, struct nn_error *err)
 {
 	size_t bytes;
 
@@ -23,7 +23,7 @@ static int pack(const struct nn_sequences *s, size_t rows, const void *from, siz
 		return -1;
 	for (size_t r = 0; r < rows; r++)
 		memcpy((char *)to->data + nn_sequence_begin(s, r) * step_bytes,
-		       (const char *)from + r * s->padded * step_bytes,
+		       (const char *)from + r * padded * step_bytes,
 		       nn_sequence_length(s, r) * step_bytes);
 	return 0;
 }
@@ -164,7 +164,7 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 	int status = 0;
 
 	if (ds->sequences->padded) {
-		status = pack(ds->sequences, ds->rows, tensor->data,
+		status = pack(ds->sequences, ds->rows, ds->sequences->padded, tensor->data,
 			      step * nn_dtype_size(tensor->dtype), &room, err);
 		packed.data = room.data;
 	}
@@ -279,22 +279,46 @@ out:
 
 /* ---- targets of each step ---- */
 
+/*
+ * Has an array values for each step, filled up to *padded or (0) one after another? It may be the
+ * one or the other, whichever the inputs are.
+ */
+static bool of_steps(const struct nn_dataset *ds, const struct nn_shape *shape, size_t *padded)
+{
+	const struct nn_sequences *s = ds->sequences;
+	bool in_line = shape->rank > 0 && shape->dim[0] == nn_sequence_begin(s, ds->rows),
+	     filled = shape->rank > 1 && shape->dim[0] == ds->rows && shape->dim[1] >= s->longest;
+
+	*padded = filled && (s->padded || !in_line) ? shape->dim[1] : 0;
+	return in_line || filled;
+}
+
 bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target,
 			    const struct nn_array *array)
 {
-	const struct nn_sequences *s = ds->sequences;
-	const struct nn_shape *shape = &array->shape;
-	int rank = s->padded ? 2 : 1;
+	size_t padded;
+	int rank;
 
-	if (shape->rank < rank ||
-	    (s->padded ? shape->dim[0] != ds->rows || shape->dim[1] != s->padded
-		       : shape->dim[0] != nn_sequence_begin(s, ds->rows)))
+	if (!of_steps(ds, &array->shape, &padded))
 		return false;
+	rank = padded ? 2 : 1;
 	if (ds->schema->targets[target].steps)
-		return shape->rank <= rank + 1;
+		return array->shape.rank <= rank + 1;
 	/* which the output does not take: that is said of it */
-	return !nn_dtype_float(array->dtype) && shape->rank == rank &&
-	       (s->padded || shape->dim[0] != ds->rows);
+	return padded == ds->sequences->padded && !nn_dtype_float(array->dtype) &&
+	       array->shape.rank == rank && (padded || array->shape.dim[0] != ds->rows);
+}
+
+int nn_sequences_refuse(const struct nn_dataset *ds, const struct nn_raw_target *raw,
+			struct nn_error *err)
+{
+	char text[NN_SHAPE_TEXT];
+
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: is %s, expected targets of %zu row%s of at most %zu steps, or of their "
+		       "%zu steps one after another",
+		       raw->place, nn_shape_text(text, &raw->array.shape), ds->rows, nn_s(ds->rows),
+		       ds->sequences->longest, nn_sequence_begin(ds->sequences, ds->rows));
 }
 
 int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
@@ -302,19 +326,21 @@ int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct n
 {
 	size_t steps = nn_sequence_begin(ds->sequences, ds->rows);
 	const struct nn_shape *shape = &raw->array.shape;
-	int rank = ds->sequences->padded ? 2 : 1;
-	size_t width = shape->rank > rank ? shape->dim[rank] : 1;
 	struct nn_raw_target packed = *raw;
 	struct nn_block room = { 0 };
-	int status;
+	size_t padded, width;
+	int rank, status;
 
+	of_steps(ds, shape, &padded);
+	rank = padded ? 2 : 1;
+	width = shape->rank > rank ? shape->dim[rank] : 1;
 	if (width == 0)
 		return nn_fail(err, NN_EFORMAT, "%s: targets have no values", raw->place);
 	packed.rows = steps;
 	packed.ends = (const size_t *)ds->sequences->ends.data;
 	packed.array.shape = shape->rank > rank ? nn_shape2(steps, width) : nn_shape1(steps);
-	if (ds->sequences->padded) {
-		if (pack(ds->sequences, ds->rows, raw->array.data,
+	if (padded) {
+		if (pack(ds->sequences, ds->rows, padded, raw->array.data,
 			 width * nn_dtype_size(raw->array.dtype), &room, err) < 0)
 			return -1;
 		packed.array.data = room.data;
