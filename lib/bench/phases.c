@@ -7,13 +7,13 @@
 
 #include "base/descriptor.h"
 #include "base/memory.h"
-#include "bench/machine/copies.h"
 #include "bench/phases.h"
 #include "bench/start.h"
 #include "bench/trial.h"
 #include "data/data.h"
 #include "file/npy.h"
 #include "predict/model.h"
+#include "predict/session.h"
 
 struct walk {
 	struct nn_bench *b;
@@ -216,36 +216,38 @@ static double remainder_of(double s)
 	return isnan(s) ? s : fmax(0, s);
 }
 
-/* Later calls, and the copies in them. *call_s: all of a call. */
+/*
+ * Later calls, and the copies in them by the device's own clock: what the host does for them beside
+ * that is the computation's. *call_s: all of a call.
+ */
 static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 {
-	struct nn_copies copies;
-	struct nn_measure_call calls[3] = { { predict, w },
-					    { nn_copies_in, &copies },
-					    { nn_copies_out, &copies } };
-	struct nn_measure m[3] = { 0 };
-	int status = nn_copies_open(&copies, w->device,
-				    w->p->rows * nn_bench_model_input_bytes(w->subject),
-				    w->p->rows * nn_bench_model_output_bytes(w->subject), err);
+	const struct nn_measure_call call = { predict, w };
+	struct nn_session_times times = { 0 };
+	struct nn_measure m = { 0 };
+	double *s = w->p->s;
+	int status;
 
 	w->p->copies = w->device->remote != NULL;
-	if (status == 0)
-		status = nn_bench_measure(w->b, calls, w->p->copies ? 3 : 1, m, err);
-	nn_copies_close(&copies);
+	nn_session_time(w->session, &times);
+	status = nn_bench_measure(w->b, &call, 1, &m, err);
+	nn_session_time(w->session, NULL);
 	if (status < 0)
 		return -1;
-	*call_s = m[0].n ? m[0].mean_s : NAN;
-	if (m[0].n == 0 && !nn_bench_stopped(w->b))
-		nn_bench_too_short(w->b, "compute", &m[0]);
+	*call_s = m.n ? m.mean_s : NAN;
+	if (m.n == 0 && !nn_bench_stopped(w->b))
+		nn_bench_too_short(w->b, "compute", &m);
 	if (w->p->absent) {
 		w->p->instead_s = *call_s;
 		return 0;
 	}
-	w->p->s[NN_PHASE_COMPUTE] = *call_s;
-	if (w->p->copies) {
-		w->p->s[NN_PHASE_COPY_IN] = m[1].mean_s;
-		w->p->s[NN_PHASE_COPY_OUT] = m[2].mean_s;
-		w->p->s[NN_PHASE_COMPUTE] = remainder_of(*call_s - m[1].mean_s - m[2].mean_s);
+	s[NN_PHASE_COMPUTE] = *call_s;
+	if (m.n && times.runs) {
+		s[NN_PHASE_COPY_IN] = times.in / (double)times.runs;
+		s[NN_PHASE_COPY_OUT] = times.out / (double)times.runs;
+		w->p->there_s = times.compute / (double)times.runs;
+		s[NN_PHASE_COMPUTE] =
+			remainder_of(*call_s - s[NN_PHASE_COPY_IN] - s[NN_PHASE_COPY_OUT]);
 	}
 	return 0;
 }
@@ -309,7 +311,7 @@ int nn_phases_measure(struct nn_bench *b, const struct nn_bench_model *subject, 
 	struct walk w = { .b = b, .subject = subject, .p = p };
 	int status;
 
-	p->whole_s = p->instead_s = NAN;
+	p->whole_s = p->instead_s = p->there_s = NAN;
 	for (int i = 0; i < NN_N_PHASES; i++)
 		p->s[i] = NAN;
 	status = make_files(&w, err);

@@ -27,6 +27,7 @@ struct nn_phases {
 	bool copies; /* the device has memory of its own */
 	bool absent; /* the device is not here: its phases are NAN; why */
 	char why_absent[512];
+	double there_s;   /* of compute, by the device's own clock; NAN: it has none */
 	double instead_s; /* a call on the CPU where the device is not here */
 	/* of nn-predict as a process; NAN: there is none beside us, or it cannot read such rows */
 	double whole_s;

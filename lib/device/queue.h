@@ -46,6 +46,8 @@ struct nn_losses_call {
 	struct nn_queue *queue;
 };
 
+#define NN_MOMENTS 4
+
 /* What a device with memory of its own offers beside kernels. */
 struct nn_remote {
 	/* Bytes of the device's memory that can be taken now. */
@@ -80,6 +82,12 @@ struct nn_remote {
 	 */
 	void (*mark)(struct nn_queue *queue, int which);
 	int (*reach)(struct nn_queue *queue, int which, struct nn_error *err);
+	/*
+	 * By the device's own clock: moment `which`, of NN_MOMENTS, is when what was asked before
+	 * it is done. Seconds from one to another, after a wait.
+	 */
+	void (*moment)(struct nn_queue *queue, int which);
+	double (*between)(struct nn_queue *queue, int from, int to);
 	/* Lines of `bytes`, a multiple of 4, by number: n of them; rows in device memory, too. */
 	void (*gather)(struct nn_queue *queue, void *to, const void *from, const uint32_t *rows,
 		       size_t bytes, size_t n);

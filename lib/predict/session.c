@@ -35,6 +35,7 @@ struct nn_session {
 	struct output *outputs;
 	struct nn_model_part part;
 	struct nn_mirror *edges[2]; /* of a part, by enum nn_graph_side */
+	struct nn_session_times *times; /* NULL: nobody asks */
 };
 
 /* ---- open and close ---- */
@@ -344,15 +345,46 @@ static void fetch(struct nn_session *s, size_t n)
 				n * edge_bytes(s, NN_SIDE_GOING, i));
 }
 
+void nn_session_time(struct nn_session *s, struct nn_session_times *times)
+{
+	s->times = nn_graph_queue(s->graph) ? times : NULL;
+}
+
+static void moment(struct nn_session *s, int which)
+{
+	struct nn_queue *queue = nn_graph_queue(s->graph);
+
+	if (s->times)
+		queue->remote->moment(queue, which);
+}
+
+static void add_times(struct nn_session *s)
+{
+	struct nn_queue *queue = nn_graph_queue(s->graph);
+
+	s->times->in += queue->remote->between(queue, 0, 1);
+	s->times->compute += queue->remote->between(queue, 1, 2);
+	s->times->out += queue->remote->between(queue, 2, 3);
+	s->times->runs++;
+}
+
 int nn_session_run(struct nn_session *s, size_t n, struct nn_error *err)
 {
 	struct nn_span span = { .rows = n, .step = s->steps ? s->step++ : 0 };
 
 	span.lengths = nn_session_lengths_run(&s->lengths, n);
+	moment(s, 0);
 	send(s, n);
+	moment(s, 1);
 	nn_graph_forward(s->graph, &span);
+	moment(s, 2);
 	fetch(s, n);
-	return nn_queue_wait(nn_graph_queue(s->graph), err);
+	moment(s, 3);
+	if (nn_queue_wait(nn_graph_queue(s->graph), err) < 0)
+		return -1;
+	if (s->times)
+		add_times(s);
+	return 0;
 }
 
 size_t nn_session_edges(const struct nn_session *s, enum nn_graph_side side)

@@ -62,6 +62,15 @@ void nn_session_set_lengths(struct nn_session *session, size_t first, size_t n,
 size_t nn_session_length(const struct nn_session *session, size_t row);
 /* Rows 0 .. n - 1 go through; of a part, through its nodes alone. */
 int nn_session_run(struct nn_session *session, size_t n, struct nn_error *err);
+/*
+ * Seconds of runs by the clock of a device with memory of its own: from now on they are added to
+ * *times; NULL: no more.
+ */
+struct nn_session_times {
+	double in, compute, out;
+	size_t runs;
+};
+void nn_session_time(struct nn_session *session, struct nn_session_times *times);
 /* Results until the next run: n rows as nn.h gives them. */
 void nn_session_get(const struct nn_session *session, size_t output, size_t first, size_t n,
 		    void *values, enum nn_dtype dtype);

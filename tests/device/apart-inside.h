@@ -17,6 +17,7 @@ struct nn_apart_queue {
 	struct nn_recording *recording; /* NULL: nothing is being noted */
 	uint64_t asked, done;
 	uint64_t marks[2];  /* asked, when they were made */
+	double moments[NN_MOMENTS];
 	const char *failed; /* what did, since the last wait */
 	void *sums;         /* cuda-host.c */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apart-inside.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 /* ---- the queue ---- */
@@ -119,6 +120,23 @@ static int queue_reach(struct nn_queue *queue, int which, struct nn_error *err)
 
 	tell('P', queue);
 	return run_and_tell(q, q->marks[which], err);
+}
+
+static void run_moment(struct nn_apart_queue *q, void *what)
+{
+	q->moments[*(const int *)what] = nn_now_s();
+}
+
+static void queue_moment(struct nn_queue *queue, int which)
+{
+	*(int *)ask(queue, run_moment, sizeof which) = which;
+}
+
+static double queue_between(struct nn_queue *queue, int from, int to)
+{
+	const struct nn_apart_queue *q = (const struct nn_apart_queue *)queue;
+
+	return q->moments[to] - q->moments[from];
 }
 
 struct event {
@@ -404,6 +422,8 @@ const struct nn_remote nn_apart_remote = {
 	.wait = queue_wait,
 	.mark = queue_mark,
 	.reach = queue_reach,
+	.moment = queue_moment,
+	.between = queue_between,
 	.gather = gather,
 	.fma = fma_peak,
 	.read = read_peak,

@@ -61,6 +61,11 @@ static void near_moved(bool in, size_t bytes)
 	*(in ? &nn_fake.copied_in : &nn_fake.copied_out) += bytes;
 }
 
+static double near_clock(void)
+{
+	return nn_fake.clock;
+}
+
 /* ---- devices ---- */
 
 static int make(struct nn_error *err)

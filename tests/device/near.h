@@ -1,6 +1,6 @@
 /*
  * A queue for devices of tests that only cost time: their memory is the host's, and work is done at
- * once. Who includes this defines near_moved, which is told of every copy.
+ * once. Who includes this defines near_moved, which is told of every copy, and the device's clock.
  */
 #ifndef TESTS_DEVICE_NEAR_H
 #define TESTS_DEVICE_NEAR_H
@@ -12,6 +12,7 @@
 #include "device/queue.h"
 
 static void near_moved(bool in, size_t bytes);
+static double near_clock(void);
 
 static struct nn_queue *near_queue_open(const struct nn_device *device, struct nn_error *err)
 {
@@ -93,6 +94,20 @@ static int near_wait_for(struct nn_queue *queue, struct nn_error *err)
 	return 0;
 }
 
+static double near_moments[NN_MOMENTS];
+
+static void near_moment(struct nn_queue *queue, int which)
+{
+	(void)queue;
+	near_moments[which] = near_clock();
+}
+
+static double near_between(struct nn_queue *queue, int from, int to)
+{
+	(void)queue;
+	return near_moments[to] - near_moments[from];
+}
+
 static const struct nn_remote near_remote = {
 	.open = near_queue_open,
 	.close = near_queue_close,
@@ -108,6 +123,8 @@ static const struct nn_remote near_remote = {
 	.room = near_room,
 	.clear = near_clear,
 	.wait = near_wait_for,
+	.moment = near_moment,
+	.between = near_between,
 };
 
 #endif

@@ -17,6 +17,7 @@ struct nn_cuda_queue {
 	cudaStream_t stream;
 	cudaEvent_t event; /* of what was asked for until another queue waited for it */
 	cudaEvent_t marks[2];
+	cudaEvent_t moments[NN_MOMENTS]; /* NULL: not asked for yet */
 	void *sums;
 	struct nn_cuda_blas *blas; /* NULL: the device has its own products */
 	bool in_turn; /* kernels wait for those before them by themselves (phase.h) */
@@ -146,6 +147,9 @@ static void queue_close(struct nn_queue *queue)
 	for (int i = 0; i < 2; i++)
 		if (q->marks[i])
 			cudaEventDestroy(q->marks[i]);
+	for (int i = 0; i < NN_MOMENTS; i++)
+		if (q->moments[i])
+			cudaEventDestroy(q->moments[i]);
 	if (q->sums)
 		cudaFree(q->sums);
 	if (q->stream)
@@ -234,6 +238,27 @@ static int queue_reach(struct nn_queue *queue, int which, struct nn_error *err)
 
 	note(q, cudaEventSynchronize(q->marks[which]), "kernels");
 	return tell(q, err);
+}
+
+/* Events that keep the time are dearer to wait for: only who asks has them. */
+static void queue_moment(struct nn_queue *queue, int which)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	cudaEvent_t *moment = &q->moments[which];
+
+	if (!*moment)
+		note(q, cudaEventCreateWithFlags(moment, cudaEventDefault), "an event");
+	if (*moment)
+		note(q, cudaEventRecord(*moment, q->stream), "an event");
+}
+
+static double queue_between(struct nn_queue *queue, int from, int to)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	float ms = 0;
+
+	note(q, cudaEventElapsedTime(&ms, q->moments[from], q->moments[to]), "an event");
+	return (double)ms / 1000;
 }
 
 /* Who goes on after what failed has failed: nobody need wait for the other queue. */
@@ -409,6 +434,8 @@ const struct nn_remote nn_cuda_remote = {
 	.wait = queue_wait,
 	.mark = queue_mark,
 	.reach = queue_reach,
+	.moment = queue_moment,
+	.between = queue_between,
 	.gather = nn_cuda_gather_f32,
 	.record = record,
 	.recorded = recorded,

@@ -14,7 +14,8 @@ typedef enum {
 	cudaErrorUnknown = 999
 } cudaError_t;
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming, cudaHostAllocDefault = 0 };
+enum { cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0 };
+enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 enum { cudaStreamCaptureModeThreadLocal = 1 };
 
 typedef struct stream *cudaStream_t;
@@ -65,6 +66,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
