@@ -133,10 +133,8 @@ struct nn_spot {
 
 #define NN_AHEAD
 #define NN_ROLLED
-#ifdef __clang__ /* which warns of a loop that it does not unroll; here nothing is lost by it */
-#undef NN_UNROLL
+#undef NN_UNROLL /* nothing is gained by it here, and it takes the compiler most of its time */
 #define NN_UNROLL
-#endif
 
 /* What a thread of the kernel has asked for: nothing is there before NN_COPIED. */
 #define NN_COPIES 256
