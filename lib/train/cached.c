@@ -110,3 +110,14 @@ int nn_cached_read(struct nn_train *t, const struct nn_cache_sources *s, const s
 		nn_tell_note(&t->told, "data are read from %s", t->options->cache);
 	return found < 0 ? -1 : found == 1 ? 0 : make(t, s, want, key, &why, err);
 }
+
+int nn_cached_plan(struct nn_train *t, const struct nn_cache_sources *s, const struct nn_want *want,
+		   struct nn_error *err)
+{
+	char key[NN_SHA256_HEX];
+
+	if (make_key(t, s, key, err) < 0 || nn_cached_read_files(t, s, want, err) < 0)
+		return -1;
+	nn_cache_plan(t->options->cache, key, want->memory, t->task.dataset, t->task.held_out);
+	return 0;
+}

@@ -8,6 +8,9 @@
 /* Data and held-out data from their files. */
 int nn_cached_read_files(struct nn_train *train, const struct nn_cache_sources *sources,
 			 const struct nn_want *want, struct nn_error *err);
+/* The same for a plan, of a training that may find them in --cache. */
+int nn_cached_plan(struct nn_train *train, const struct nn_cache_sources *sources,
+		   const struct nn_want *want, struct nn_error *err);
 /*
  * The same from --cache, which is made anew where it is not of these files and options: by the first
  * rank, while the others read files, too.

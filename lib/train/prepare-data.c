@@ -199,9 +199,9 @@ static int read_data(struct nn_train *t, bool held_out, const struct nn_want *wa
 
 	s.held_out = file;
 	if (status == 0)
-		status = (t->options->cache && !t->source.sample ? nn_cached_read
-								 : nn_cached_read_files)(t, &s, want,
-											 err);
+		status = (!t->options->cache ? nn_cached_read_files
+			  : t->source.sample ? nn_cached_plan
+					     : nn_cached_read)(t, &s, want, err);
 	nn_free(file);
 	return status;
 }

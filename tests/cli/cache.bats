@@ -109,6 +109,24 @@ END
   same -m 'dense 8, relu, dense ?' --target=b t.csv --missing=drop --normalize=minmax --input-memory=1K
 }
 
+@test "cache: --explain says what a training takes that finds its rows there, and one that does not" {
+  awk 'BEGIN { srand(1); print "a,b,c,d,e,f,g,h,y"; for (i = 0; i < 200000; i++) { for (k = 0; k < 8; k++) printf "%.2f,", rand(); print i % 3 } }' >large.csv
+  set -- --device=cpu -t 1 -m 'dense 8, relu, dense ?' --target=y --loss=cross-entropy large.csv --epochs=1 -b 256 --input-memory=1M --cache=cache
+  nn-train --explain=json "$@" >before
+  [ ! -e cache ]
+  nn-train -q "$@" -o made
+  nn-train --explain=json "$@" >after
+  nn-train -q "$@" -o again --log=log
+  cmp made again
+  # 6.4 MB of the table, of which some batches are read ahead
+  jq -es '.[0].memory.input - .[1].memory.input > 5.5e6' before after
+  nn-train --explain=json "$@" --missing=drop | jq -e '.memory.input > 9e6' # not made with this option
+  touch large.csv
+  nn-train --explain=json "$@" | jq -e '.memory.input > 9e6'
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || return 0 # which takes memory of its own
+  jq -es '.[0].memory.total as $said | .[1].predicted.peak_bytes.measured | ($said - . | fabs) < 4194304' after <(tail -n 1 log)
+}
+
 @test "cache: it is made anew, in one line, where data, options or network are others" {
   nn-train -q --epochs=1 "${table[@]}" --missing=drop --cache=cache -o m
   # run again OPTION...: exactly one note, which names the file

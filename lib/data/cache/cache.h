@@ -37,6 +37,13 @@ int nn_cache_read(const char *path, const char *key, const struct nn_cache_sourc
 		  struct nn_dataset **dataset, struct nn_dataset **held_out, struct nn_error *why,
 		  struct nn_error *err);
 
+/*
+ * For a plan, which has read some of the files: would a training find them at path? Then rows that
+ * take more than `memory` stay there. held_out may be NULL.
+ */
+void nn_cache_plan(const char *path, const char *key, size_t memory, struct nn_dataset *dataset,
+		   struct nn_dataset *held_out);
+
 /* Can they be kept? A text is read as it is. */
 bool nn_cache_takes(const struct nn_dataset *dataset);
 /* Before anything is measured; held_out may be NULL. The output is the caller's to commit. */

@@ -482,3 +482,38 @@ int nn_cache_read(const char *path, const char *key, const struct nn_cache_sourc
 	nn_json_free(r.json);
 	return status;
 }
+
+/* ---- a plan ---- */
+
+static bool has(const char *path, const char *key)
+{
+	struct nn_error own = { 0 };
+	struct reader r = { .file = { .fd = -1, .path = (char *)path }, .err = &own };
+	uint64_t size;
+	bool found =
+		open_file(&r, &size) == 1 && read_json(&r, size) == 0 && check_key(&r, key) == 0;
+
+	if (r.file.fd >= 0)
+		close(r.file.fd);
+	nn_json_free(r.json);
+	return found;
+}
+
+/* As may_stay and finish. */
+static void plan(struct nn_dataset *ds, size_t memory)
+{
+	if (ds->schema->n_inputs > 1 || ds->sequences || !nn_cache_takes(ds))
+		return;
+	ds->files.memory = memory;
+	ds->files.decoded = false;
+}
+
+void nn_cache_plan(const char *path, const char *key, size_t memory, struct nn_dataset *dataset,
+		   struct nn_dataset *held_out)
+{
+	if (!has(path, key))
+		return;
+	plan(dataset, memory);
+	if (held_out)
+		plan(held_out, memory);
+}
