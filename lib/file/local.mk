@@ -37,6 +37,8 @@ lib_libnn_la_SOURCES += \
 	lib/file/tee.h \
 	lib/file/tensors.c \
 	lib/file/torch/torch.c lib/file/torch/torch.h lib/file/torch/torch-view.c lib/file/torch/torch-view.h \
+	lib/file/turn.c \
+	lib/file/turn.h \
 	lib/file/watch.c \
 	lib/file/watch.h \
 	lib/file/zip.c lib/file/zip.h

@@ -1,7 +1,7 @@
 /*
  * Reading .npz: the file as a whole, since its directory stands at the end, then member after
  * member; or member after member where it lies, and large arrays stay there (part->later): those
- * that are deflated go by once, into a file without a name in TMPDIR.
+ * that are deflated or have to be turned go by once, into a file without a name in TMPDIR.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "file/npy.h"
 #include "file/npz.h"
 #include "file/torch/torch.h"
+#include "file/turn.h"
 
 #define STEP ((size_t)1 << 20)
 #define DEFLATE_RATIO 1100 /* bytes out for one in: more than deflate can */
@@ -260,10 +261,9 @@ static int check_crc(const struct waiting *w, const struct nn_zip_member *m, con
 /* The .npy header of a member that begins so: *skip bytes. 1; 0: it has to be read to say what is
  * wrong. */
 static int look_at(const struct nn_zip_member *m, const unsigned char begin[NN_NPY_MOST_HEADER],
-		   const char *place, struct nn_st_tensor *tensor, size_t *skip,
+		   const char *place, struct nn_npy_header *header, size_t *skip,
 		   struct nn_error *err)
 {
-	struct nn_npy_header header;
 	struct nn_input *input;
 	struct nn_error why;
 	size_t left;
@@ -272,16 +272,23 @@ static int look_at(const struct nn_zip_member *m, const unsigned char begin[NN_N
 	if (nn_input_open_memory(&input, place, err) < 0)
 		return -1;
 	nn_input_give(input, begin, NN_NPY_MOST_HEADER);
-	status = nn_npy_header_only(input, &header, &why);
+	status = nn_npy_header_only(input, header, &why);
 	nn_input_held(input, &left);
 	nn_input_close(input);
 	*skip = NN_NPY_MOST_HEADER - left;
-	if (status != 1 || header.swap || (header.fortran && header.shape.rank > 1) ||
-	    header.bytes != m->size - *skip)
-		return 0;
-	tensor->dtype = header.dtype;
-	tensor->shape = header.shape;
-	return 1;
+	return status == 1 && header->bytes == m->size - *skip;
+}
+
+static void tell_tensor(const struct nn_npy_header *header, struct nn_st_tensor *tensor)
+{
+	tensor->dtype = header->dtype;
+	tensor->shape = header->shape;
+}
+
+/* Does it lie in another order than it is given? */
+static bool has_to_turn(const struct nn_npy_header *header)
+{
+	return header->swap || (header->fortran && header->shape.rank > 1);
 }
 
 /* ---- deflated members: as gzip has them, between a header and a checksum ---- */
@@ -368,6 +375,16 @@ static bool open_kept(struct waiting *w)
 	return lseek(w->kept, 64, SEEK_SET) == 64;
 }
 
+/* Values that lie in the file of fd at `from` go behind those that are kept, in order. */
+static bool keep_turned(struct waiting *w, int fd, uint64_t from,
+			const struct nn_npy_header *header, uint64_t *at)
+{
+	off_t end = lseek(w->kept, 0, SEEK_CUR);
+
+	*at = (uint64_t)end | NN_ST_KEPT;
+	return end > 0 && nn_turn_file(fd, from, header, w->kept);
+}
+
 /* As leave_member; whatever fails, also for want of room in TMPDIR, it is read as a whole. */
 static int keep_member(struct waiting *w, const struct nn_zip_member *m, const char *place,
 		       struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
@@ -377,9 +394,10 @@ static int keep_member(struct waiting *w, const struct nn_zip_member *m, const c
 	struct deflated *d = nn_alloc(1, sizeof *d, err);
 	struct nn_archive_source source = { next_part, d, place };
 	unsigned char begin[NN_NPY_MOST_HEADER];
+	struct nn_npy_header header;
 	void *stream = NULL;
 	size_t skip;
-	off_t from;
+	off_t from = 0;
 	int status = d ? 0 : -1;
 
 	if (d)
@@ -387,23 +405,31 @@ static int keep_member(struct waiting *w, const struct nn_zip_member *m, const c
 	if (d && archive && m->size / DEFLATE_RATIO <= m->packed &&
 	    archive->open(&stream, &source, &why) == 0 &&
 	    read_exactly(archive, stream, begin, sizeof begin))
-		status = look_at(m, begin, place, tensor, &skip, err);
+		status = look_at(m, begin, place, &header, &skip, err);
 	if (status == 1 && (!open_kept(w) || (from = lseek(w->kept, 0, SEEK_CUR)) < 0 ||
 			    !keep_values(w, m, archive, stream, begin + skip, sizeof begin - skip)))
 		status = 0;
 	else if (status == 1)
 		*at = (uint64_t)from | NN_ST_KEPT;
+	if (status == 1 && has_to_turn(&header))
+		status = keep_turned(w, w->kept, (uint64_t)from, &header, at);
+	if (status == 1)
+		tell_tensor(&header, tensor);
+	else
+		*at = 0;
 	if (stream)
 		archive->close(stream);
 	nn_free(d);
 	return status;
 }
 
-/* The type and shape of a large array that lies as it is given. 1; 0: it has to be read. */
+/* The type and shape of a large array, and where it lies as it is given. 1; 0: it has to be read.
+ */
 static int leave_member(struct waiting *w, const struct nn_zip_member *m, const char *place,
 			struct nn_st_tensor *tensor, uint64_t *at, struct nn_error *err)
 {
 	unsigned char begin[NN_NPY_MOST_HEADER];
+	struct nn_npy_header header;
 	size_t skip;
 	int status;
 
@@ -413,9 +439,17 @@ static int leave_member(struct waiting *w, const struct nn_zip_member *m, const 
 		return keep_member(w, m, place, tensor, at, err);
 	if (!nn_read_at(w->fd, begin, sizeof begin, m->at))
 		return 0;
-	status = look_at(m, begin, place, tensor, &skip, err);
-	*at = status == 1 ? m->at + skip : 0;
-	return status == 1 && check_crc(w, m, place, err) < 0 ? -1 : status;
+	status = look_at(m, begin, place, &header, &skip, err);
+	if (status == 1 && check_crc(w, m, place, err) < 0)
+		return -1;
+	*at = m->at + skip;
+	if (status == 1 && has_to_turn(&header))
+		status = open_kept(w) && keep_turned(w, w->fd, m->at + skip, &header, at);
+	if (status == 1)
+		tell_tensor(&header, tensor);
+	else
+		*at = 0;
+	return status;
 }
 
 static int read_place(struct waiting *w, struct nn_zip_member *m, size_t i, struct nn_error *err)

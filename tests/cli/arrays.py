@@ -69,10 +69,14 @@ MANY = 200 * ROWS
 many, long_shape, y = values * 200, [MANY, WIDE], labels * 200
 F4, F8, Y = npy("<f4", "f", long_shape, many), npy("<f8", "d", long_shape, many), npy("<i8", "q", [MANY], y)
 U1, F = npy("|u1", "B", long_shape, counts * 200), npy("<f4", "f", long_shape, turned(many, long_shape), True)
+B = npy(">f4", "f", long_shape, many)
+FB = npy(">f8", "d", [MANY, 3, 2, 2], turned(many, [MANY, 3, 2, 2]), True)
 BAD = npy("<f4", "f", long_shape, many[:-1] + [float("nan")])
 for name, method, members in (("s4.npz", zipfile.ZIP_STORED, {"y": Y, "x": F4}), ("d4.npz", zipfile.ZIP_DEFLATED, {"x": F4, "y": Y}),
                               ("s8.npz", zipfile.ZIP_STORED, {"z": F4, "x": F8, "y": Y, "a": F4}), ("u1.npz", zipfile.ZIP_STORED, {"x": U1, "y": Y}),
-                              ("f4.npz", zipfile.ZIP_STORED, {"x": F, "y": Y}), ("nan.npz", zipfile.ZIP_STORED, {"x": BAD, "y": Y}),
+                              ("b4.npz", zipfile.ZIP_STORED, {"x": B, "y": Y}), ("df4.npz", zipfile.ZIP_DEFLATED, {"x": F, "y": Y}),
+                              ("db4.npz", zipfile.ZIP_DEFLATED, {"y": Y, "x": B}), ("dfb.npz", zipfile.ZIP_DEFLATED, {"x": FB, "z": F, "y": Y}),
+                              ("fb.npz", zipfile.ZIP_STORED, {"x": FB, "y": Y}), ("f4.npz", zipfile.ZIP_STORED, {"x": F, "y": Y}), ("nan.npz", zipfile.ZIP_STORED, {"x": BAD, "y": Y}),
                               ("dnan.npz", zipfile.ZIP_DEFLATED, {"x": BAD, "y": Y}), ("d8.npz", zipfile.ZIP_DEFLATED, {"y": Y, "z": F4, "x": F8}),
                               ("dtext.npz", zipfile.ZIP_DEFLATED, {"x": F4 + b"x", "y": Y}), ("text.npz", zipfile.ZIP_STORED, {"x": F4 + b"x", "y": Y})):
     with zipfile.ZipFile(name, "w", method) as z:
@@ -99,3 +103,10 @@ with open("big.npy", "wb") as file:
     for _ in range(2048):
         file.write(piece)
 write("bigy.npy", npy("|u1", "B", [1 << 17], []) + bytes([0, 1] * (1 << 16)))
+with zipfile.ZipFile("bigf.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with z.open("x.npy", "w", force_zip64=True) as file:
+        file.write(npy(">f4", "f", [1 << 17, 64], [], True))
+        for _ in range(2048):
+            file.write(struct.pack(">4096f", *struct.unpack("<4096f", piece)))
+    with z.open("y.npy", "w") as file:
+        file.write(npy("|u1", "B", [1 << 17], [0, 1] * (1 << 16)))

@@ -83,7 +83,7 @@ same() {
 @test "arrays: named ones, in .npz and safetensors, stay in their files, in training and in prediction" {
   local name hash
   mkdir -p kept
-  for name in s4.npz s8.npz s4.safetensors u1.npz d4.npz d8.npz; do
+  for name in s4.npz s8.npz s4.safetensors u1.npz d4.npz d8.npz f4.npz b4.npz fb.npz df4.npz db4.npz dfb.npz; do
     nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 1000 --epochs=2 $name -o all --log=all.log
     nn-train -v -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 1000 --epochs=2 $name -o some --log=some.log --input-memory=200K 2>said
     grep -q '^nn-train: note: input: read: ' said
@@ -93,8 +93,8 @@ same() {
     [ -n "$hash" ]
     [ "$hash" = "$(grep -o '"data_sha256":"[0-9a-f]*"' some.log)" ]
   done
-  # those that have to be turned are read, and where TMPDIR has no room those that were inflated
-  for name in f4.npz d4.npz; do
+  # where TMPDIR has no room those that are turned or were inflated are read
+  for name in f4.npz d4.npz dfb.npz; do
     nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 1000 --epochs=2 $name -o all
     TMPDIR=$PWD/nowhere nn-train -q -m 'dense 8, relu, dense ?' --loss=cross-entropy -b 1000 --epochs=2 $name -o some --input-memory=200K
     cmp all some
@@ -113,6 +113,7 @@ same() {
   nn-predict all s4.npz | cmp all.csv -
   nn-predict all s4.safetensors | cmp all.csv -
   nn-predict all - <s4.npz | cmp all.csv -
+  for name in f4 b4 df4 db4; do nn-predict all $name.npz | cmp all.csv -; done
   nn-predict all --score s4.npz >score
   nn-predict all --score d4.npz | cmp score -
 }
@@ -169,5 +170,8 @@ same() {
   done
   nn-train -q -m 'dense ?' --loss=cross-entropy --epochs=1 -b 1024 big.npy bigy.npy -o all
   cmp all some
+  # 32 MiB of columns of the other order of bytes, deflated
+  nn-train -q "$@" bigf.npz -o some --log=log
+  jq -es 'map(select(.event == "end"))[0].predicted.peak_bytes.measured < 25165824' log
   rm big.npy.gz
 }

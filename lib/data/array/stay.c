@@ -11,6 +11,7 @@
 #include "data/dataset.h"
 #include "data/array/file-rows.h"
 #include "file/convert.h"
+#include "file/turn.h"
 
 #define CHUNK ((size_t)16384) /* values that go by at once */
 
@@ -89,22 +90,6 @@ static int pass(struct passing *p, struct nn_input *input, const struct nn_npy_h
 
 /* ---- columns that follow each other into rows ---- */
 
-/* Which column value e of a row is: the first dimension of a row counts fastest. */
-static size_t column_of(const struct nn_shape *s, size_t e)
-{
-	size_t column = 0, below = 1, at[NN_MAX_RANK];
-
-	for (int d = s->rank - 1; d >= 1; d--) {
-		at[d] = e % s->dim[d];
-		e /= s->dim[d];
-	}
-	for (int d = 1; d < s->rank; d++) {
-		column += at[d] * below;
-		below *= s->dim[d];
-	}
-	return column;
-}
-
 /* Value e of n rows from `first` on. */
 static int read_column(const struct nn_file_rows *from, const struct nn_shape *shape, size_t e,
 		       size_t first, size_t n, void *values, struct nn_error *err)
@@ -112,7 +97,7 @@ static int read_column(const struct nn_file_rows *from, const struct nn_shape *s
 	size_t size = nn_dtype_size(from->from);
 
 	if (nn_file_rows_bytes(from,
-			       from->at + (column_of(shape, e) * shape->dim[0] + first) * size,
+			       from->at + (nn_turn_column(shape, e) * shape->dim[0] + first) * size,
 			       values, n * size, err) < 0)
 		return -1;
 	if (from->swap)
