@@ -158,8 +158,12 @@ struct nn_graph_values {
 			   struct nn_error *err);
 	void *arg;
 };
+/* All; or some, without which nn_graph_pass can do, and later the rest. */
+enum nn_graph_load { NN_LOAD_ALL, NN_LOAD_SOME, NN_LOAD_REST };
 int nn_graph_load_values(struct nn_graph *graph, const struct nn_graph_values *values,
-			 struct nn_pool *pool, struct nn_error *err);
+			 enum nn_graph_load which, struct nn_pool *pool, struct nn_error *err);
+/* Is there a rest? Weights of large dense layers, of which nothing is derived. */
+bool nn_graph_has_rest(const struct nn_graph *graph);
 void nn_graph_save(const struct nn_graph *graph, void *const *params);
 
 /*
@@ -304,6 +308,12 @@ void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 /* With states: reset them, so that all rows begin anew. */
 void nn_graph_forget(struct nn_graph *graph);
 void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
+/*
+ * The same of few rows where the rest is not loaded: its weights are fetched, multiplied and
+ * forgotten, by all threads of the pool.
+ */
+int nn_graph_pass(struct nn_graph *graph, const struct nn_span *span,
+		  const struct nn_graph_values *values, struct nn_pool *pool, struct nn_error *err);
 /*
  * Fill nn_graph_gradients with the sum over the span's leaves (or go on with a leaf's chain). ready
  * (may be NULL) is called with each parameter whose gradient is finished, last layer first; not

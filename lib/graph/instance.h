@@ -143,7 +143,11 @@ int nn_graph_take_steps(struct nn_graph *graph, const struct nn_steps *steps,
 void nn_graph_free_calls(struct nn_graph *graph);
 /* update.c: bytes of gradients that nn_graph_backward_update does not touch. */
 size_t nn_bound_untouched(const struct nn_bound *bound);
-/* run.c: all steps of a list, for a span; ready as nn_graph_backward has it. */
+/* pass.c: may rows go through the node while its weight is not loaded? */
+bool nn_bound_passes(const struct nn_bound *bound, const struct nn_bound_node *node);
+/* run.c: a step for a span; all of a list; ready as nn_graph_backward has it. */
+void nn_graph_run_step(struct nn_graph *graph, const struct nn_graph_step *step,
+		       const struct nn_span *span);
 void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
 /* kernel-steps.c: the kernels of all nodes. after: what is made of weights after they changed. */

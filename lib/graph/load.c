@@ -1,16 +1,8 @@
-/*
- * Parameters into a graph: fetched, packed and rid of subnormals, a large weight in pieces of its
- * out-channels that stay in a cache between these steps and that threads share.
- */
-#include <string.h>
-
+/* Parameters into a graph: fetched, packed and rid of subnormals, a large weight in pieces. */
 #include "base/memory.h"
 #include "base/subnormal.h"
 #include "graph/instance.h"
-
-/* Out-channels of a piece are a multiple of this: panels of all types and kernels end there. */
-#define UNIT 32
-#define PIECE ((size_t)256 << 10) /* bytes of a piece, about */
+#include "graph/pieces.h"
 
 struct loading {
 	struct nn_graph *graph;
@@ -52,109 +44,43 @@ static unsigned char *packed_at(const struct loading *l, const struct nn_bound_p
 
 /* ---- in pieces ---- */
 
-struct pieces {
-	struct loading *l;
-	const struct nn_bound_param *param;
-	size_t channels, each; /* of the weight; of a piece */
-	size_t row;            /* elements of a channel */
-	char *rooms;           /* [threads] of a piece each; NULL: values are fetched where they lie */
-	struct nn_error *errors; /* [threads] */
-};
+/* Out-channels of a piece are a multiple of this: panels of all types and kernels end there. */
+#define UNIT 32
+#define PIECE ((size_t)256 << 10) /* bytes, about */
 
-/* Elements of the first n out-channels as they are packed. */
-static size_t packed_of(const struct pieces *p, const union nn_op_attrs *attrs, size_t n)
+static void load_piece(void *arg, const struct nn_weight_piece *piece)
 {
-	const struct nn_bound *b = &p->l->graph->bound;
-	const struct nn_bound_node *node = &b->nodes[p->param->node];
-	struct nn_site site = nn_bound_site(b, node);
-	union nn_op_attrs part = *attrs;
+	const struct loading *l = arg;
+	unsigned char *to = packed_at(l, piece->param) +
+			    nn_piece_packed(piece->bound, piece->param, piece->first) * size_of(l);
 
-	nn_ops[node->op]->narrow(&part, n, 1);
-	site.attrs = &part;
-	return n ? b->device->kernels[node->op]->packed(&site, p->param->index) : 0;
+	nn_piece_pack(piece, to);
+	nn_flush_values(to, piece->packed, piece->bound->device->dtype);
 }
 
-static void load_piece(void *arg, size_t i, int thread)
+static int load_pieces(struct loading *l, const struct nn_bound_param *param, struct nn_error *err)
 {
-	const struct pieces *p = arg;
-	const struct nn_bound *b = &p->l->graph->bound;
-	const struct nn_bound_node *node = &b->nodes[p->param->node];
-	const struct nn_graph_values *values = p->l->values;
-	size_t first = i * p->each, size = size_of(p->l), n = p->channels - first, before;
-	struct nn_site site = nn_bound_site(b, node);
-	union nn_op_attrs whole, part;
-	const void *canonical;
-	unsigned char *to;
+	const struct nn_bound *b = &l->graph->bound;
+	const struct nn_pieces pieces = {
+		.bound = b,
+		.param = param,
+		.channels = nn_piece_channels(b, param, UNIT, PIECE),
+		.values = l->values,
+		.use = load_piece,
+		.arg = l,
+	};
 
-	n = n < p->each ? n : p->each;
-	canonical = values->get(values->arg, p->param->source, first * p->row, n * p->row,
-				p->rooms ? p->rooms + (size_t)thread * p->each * p->row * size : NULL,
-				&p->errors[thread]);
-	if (!canonical)
-		return;
-	memcpy(&whole, node->attrs, nn_ops[node->op]->attrs_size);
-	before = packed_of(p, &whole, first);
-	part = whole;
-	nn_ops[node->op]->narrow(&part, n, 1);
-	site.attrs = &part;
-	to = packed_at(p->l, p->param) + before * size;
-	b->device->kernels[node->op]->pack(&site, p->param->index, canonical, to);
-	nn_flush_values(to, packed_of(p, &whole, n), b->device->dtype);
-}
-
-/* A weight of the host that is packed out-channel by out-channel, and more than one piece. */
-static bool in_pieces(struct pieces *p)
-{
-	const struct nn_bound *b = &p->l->graph->bound;
-	const struct nn_bound_node *node = &b->nodes[p->param->node];
-	const struct nn_op *op = nn_ops[node->op];
-	const struct nn_kernel *kernel = b->device->kernels[node->op];
-	const struct nn_shape *shape = &p->param->desc.shape;
-	struct nn_site site = nn_bound_site(b, node);
-	size_t unit;
-
-	if (b->queue || p->param->index > 0 || !nn_op_is_product(node->op) || !op->bias ||
-	    node->sharded || op->product(node->attrs, &site.in[0]).groups > 1 ||
-	    !kernel->packed || !kernel->packed(&site, 0))
-		return false;
-	p->channels = shape->dim[0];
-	p->row = nn_shape_count(shape) / p->channels;
-	unit = UNIT * p->row * size_of(p->l);
-	p->each = unit < PIECE ? PIECE / unit * UNIT : UNIT;
-	return p->channels > p->each;
-}
-
-static int load_pieces(struct pieces *p, struct nn_error *err)
-{
-	struct loading *l = p->l;
-	size_t threads = (size_t)nn_pool_threads(l->pool),
-	       n = (p->channels + p->each - 1) / p->each;
-	bool there = l->values->get(l->values->arg, p->param->source, 0, 1, NULL, NULL);
-	int status = 0;
-
-	p->errors = nn_alloc(threads, sizeof *p->errors, err);
-	p->rooms = there ? NULL : nn_alloc(threads * p->each * p->row, size_of(l), err);
-	if (!p->errors || !(there || p->rooms))
-		status = -1;
-	else
-		nn_pool_run(l->pool, n, load_piece, p);
-	for (size_t t = 0; p->errors && t < threads && status == 0; t++)
-		if (p->errors[t].text[0])
-			status = nn_fail(err, p->errors[t].code, "%s", p->errors[t].text);
-	nn_free(p->errors);
-	nn_free(p->rooms);
-	return status;
+	return nn_pieces_run(&pieces, l->pool, err);
 }
 
 /* ---- all of them ---- */
 
 static int load_param(struct loading *l, const struct nn_bound_param *param, struct nn_error *err)
 {
-	struct pieces p = { .l = l, .param = param };
 	const void *canonical;
 
-	if (in_pieces(&p))
-		return load_pieces(&p, err);
+	if (nn_in_pieces(&l->graph->bound, param))
+		return load_pieces(l, param, err);
 	canonical = fetch(l, param->source, err);
 	if (!canonical)
 		return -1;
@@ -210,8 +136,16 @@ static int load_folded(struct loading *l, const struct nn_bound_node *node, stru
 	return status;
 }
 
+/* Is parameter k of the node to be loaded now? */
+static bool wanted(const struct nn_bound *b, const struct nn_bound_node *node, int k,
+		   enum nn_graph_load which)
+{
+	return which == NN_LOAD_ALL ||
+	       (which == NN_LOAD_REST) == (k == 0 && nn_bound_passes(b, node));
+}
+
 int nn_graph_load_values(struct nn_graph *graph, const struct nn_graph_values *values,
-			 struct nn_pool *pool, struct nn_error *err)
+			 enum nn_graph_load which, struct nn_pool *pool, struct nn_error *err)
 {
 	struct loading l = { .graph = graph, .values = values, .pool = pool };
 	struct nn_bound *b = &graph->bound;
@@ -222,15 +156,17 @@ int nn_graph_load_values(struct nn_graph *graph, const struct nn_graph_values *v
 	for (int i = 0; i < b->n_nodes && status == 0; i++) {
 		const struct nn_bound_node *node = &b->nodes[i];
 
-		if (node->norm >= 0)
+		if (node->norm >= 0 && which != NN_LOAD_REST)
 			status = load_folded(&l, node, err);
 		for (int k = 0; node->norm < 0 && k < node->n_params && status == 0; k++)
-			status = load_param(&l, &b->params[node->param + k], err);
+			if (wanted(b, node, k, which))
+				status = load_param(&l, &b->params[node->param + k], err);
 	}
 	nn_free(l.room);
 	if (status < 0)
 		return -1;
-	nn_graph_refresh(graph);
+	if (which != NN_LOAD_REST) /* of which nothing is derived */
+		nn_graph_refresh(graph);
 	return nn_queue_wait(b->queue, err);
 }
 
@@ -256,5 +192,6 @@ int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_e
 {
 	struct there t = { params, nn_dtype_size(graph->bound.device->dtype) };
 
-	return nn_graph_load_values(graph, &(struct nn_graph_values){ get_there, &t }, NULL, err);
+	return nn_graph_load_values(graph, &(struct nn_graph_values){ get_there, &t }, NN_LOAD_ALL,
+				    NULL, err);
 }

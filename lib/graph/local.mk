@@ -21,6 +21,9 @@ lib_libnn_la_SOURCES += \
 	lib/graph/offload/transfer.h \
 	lib/graph/params.c \
 	lib/graph/part.c \
+	lib/graph/pass.c \
+	lib/graph/pieces.c \
+	lib/graph/pieces.h \
 	lib/graph/plan-copies.c \
 	lib/graph/plan-lists.c \
 	lib/graph/plan.c \

@@ -37,6 +37,13 @@ static void tell(const struct nn_bound *b, const struct nn_bound_node *node,
 	}
 }
 
+void nn_graph_run_step(struct nn_graph *graph, const struct nn_graph_step *step,
+		       const struct nn_span *span)
+{
+	put_span(graph, step, span);
+	step->run(step->call);
+}
+
 void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg)
 {
@@ -44,8 +51,7 @@ void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 	     step++) {
 		if (graph->spill && nn_spill_failed(graph->spill))
 			return;
-		put_span(graph, step, span);
-		step->run(step->call);
+		nn_graph_run_step(graph, step, span);
 		if (ready && step->event >= 0)
 			tell(&graph->bound, &graph->bound.nodes[step->event], ready, arg);
 	}

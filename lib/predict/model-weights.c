@@ -41,21 +41,31 @@ static const void *get(void *arg, int param, size_t first, size_t n, void *room,
 	return nn_model_file_some(model->file, model->device->dtype, param, first, n, room, err);
 }
 
+/* NULL: the caller alone. */
+static int open_pool(struct nn_pool **pool, const struct nn_model *model, struct nn_error *err)
+{
+	int threads = model->threads;
+
+	*pool = NULL;
+	if (threads == 0 || nn_graph_block(model->weights) < WORTH_THREADS / sizeof(float))
+		return 0;
+	threads = threads < 0 ? nn_cpu_count() : threads;
+	return nn_pool_new(pool, threads < MOST_THREADS ? threads : MOST_THREADS, err);
+}
+
 /* From the file to where they are packed. */
-static int load_file(struct nn_model *model, int threads, struct nn_error *err)
+static int load_file(struct nn_model *model, enum nn_graph_load which, struct nn_error *err)
 {
 	struct nn_graph_values values = { get, model };
-	struct nn_pool *pool = NULL;
-	int status = 0;
+	struct nn_pool *pool;
+	int status;
 
-	if (threads != 0 && nn_graph_block(model->weights) >= WORTH_THREADS / sizeof(float)) {
-		threads = threads < 0 ? nn_cpu_count() : threads;
-		threads = threads < MOST_THREADS ? threads : MOST_THREADS;
-		status = nn_pool_new(&pool, threads, err);
-	}
-	if (status == 0)
-		status = nn_graph_load_values(model->weights, &values, pool, err);
+	if (open_pool(&pool, model, err) < 0)
+		return -1;
+	status = nn_graph_load_values(model->weights, &values, which, pool, err);
 	nn_pool_free(pool);
+	if (status == 0 && which != NN_LOAD_SOME)
+		nn_model_file_drop(model->file);
 	return status;
 }
 
@@ -71,8 +81,29 @@ int nn_model_load_weights(struct nn_model *model, const struct nn_model_source *
 		return -1;
 	if (source->params)
 		return nn_graph_load(model->weights, source->params, err);
-	if (load_file(model, source->threads, err) < 0)
+	model->threads = source->threads;
+	model->passing = source->passing && nn_graph_has_rest(model->weights);
+	return load_file(model, model->passing ? NN_LOAD_SOME : NN_LOAD_ALL, err);
+}
+
+int nn_model_load_rest(struct nn_model *model, struct nn_error *err)
+{
+	if (!model->passing)
+		return 0;
+	model->passing = false;
+	return load_file(model, NN_LOAD_REST, err);
+}
+
+int nn_model_pass(const struct nn_model *model, struct nn_graph *graph, const struct nn_span *span,
+		  struct nn_error *err)
+{
+	struct nn_graph_values values = { get, (void *)(uintptr_t)model };
+	struct nn_pool *pool;
+	int status;
+
+	if (open_pool(&pool, model, err) < 0)
 		return -1;
-	nn_model_file_drop(model->file);
-	return 0;
+	status = nn_graph_pass(graph, span, &values, pool, err);
+	nn_pool_free(pool);
+	return status;
 }

@@ -25,6 +25,8 @@ struct nn_model {
 	const struct nn_device *host; /* computes on outputs in memory of the host */
 	struct nn_graph *weights;     /* one row, the packed weights all sessions share */
 	struct nn_model_part part;
+	bool passing; /* large weights are in the file, until nn_model_load_rest */
+	int threads;  /* that read and pack them, as nn_model_source says */
 	struct nn_loss_spec
 		*losses;        /* [n_targets of the schema] from nn.train; else by the target */
 	double **class_weights; /* [n_targets] what losses point to */
@@ -45,6 +47,7 @@ struct nn_model_source {
 	const char *device_name; /* of --device; NULL: cpu */
 	size_t batch;            /* rows at once, which auto asks for; 0: 1 */
 	int threads;             /* that read and pack large weights; 0: the caller's; -1: as many as there are */
+	bool passing;            /* leave large weights in the file if rows can do without */
 	const struct nn_device
 		*device; /* in place of the name: its type is that of the computation */
 	/*
@@ -63,6 +66,11 @@ int nn_model_read_file(struct nn_model *model, const struct nn_model_source *sou
 		       struct nn_error *err);
 int nn_model_load_weights(struct nn_model *model, const struct nn_model_source *source,
 			  struct nn_error *err);
+/* What is in the file still, if anything is; sessions go on. */
+int nn_model_load_rest(struct nn_model *model, struct nn_error *err);
+/* Few rows that need not wait for it: forward through a graph that shares the model's weights. */
+int nn_model_pass(const struct nn_model *model, struct nn_graph *graph, const struct nn_span *span,
+		  struct nn_error *err);
 
 /* nn_model_encode that adds to `unseen`. */
 struct nn_encoder_unseen;

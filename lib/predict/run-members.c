@@ -54,6 +54,7 @@ static int load(struct nn_run *r, size_t k, int precision, struct nn_error *err)
 					  .products = r->p->products,
 					  .device_name = r->p->device,
 					  .batch = r->p->device_batch,
+					  .passing = true,
 					  .threads = r->threads ? r->threads : -1 };
 
 	if (o->model_text && r->p->data && nn_data_sample(r->p->data, &sample))

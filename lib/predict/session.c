@@ -22,6 +22,7 @@ struct output {
 };
 
 struct nn_session {
+	const struct nn_model *model; /* NULL: of a program */
 	const struct nn_program *program;
 	const struct nn_device *device;
 	struct nn_pool *threads; /* its own */
@@ -130,6 +131,7 @@ int nn_session_new(struct nn_session **session, const struct nn_session_setup *s
 
 	if (!s)
 		return -1;
+	s->model = setup->model;
 	s->program = setup->program ? setup->program : setup->model->program;
 	s->steps = setup->program && setup->model;
 	s->device = setup->model ? setup->model->device : setup->device;
@@ -376,7 +378,10 @@ int nn_session_run(struct nn_session *s, size_t n, struct nn_error *err)
 	moment(s, 0);
 	send(s, n);
 	moment(s, 1);
-	nn_graph_forward(s->graph, &span);
+	if (!s->model || !s->model->passing)
+		nn_graph_forward(s->graph, &span);
+	else if (nn_model_pass(s->model, s->graph, &span, err) < 0)
+		return -1;
 	moment(s, 2);
 	fetch(s, n);
 	moment(s, 3);

@@ -501,3 +501,47 @@ open("t.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h.e
     done
   done
 }
+
+# A wide input, a layer without a bias, one whose input is a picture, and one of few outputs.
+@test "predict: an input of few rows, whose large weights are used as they come, gets the bytes that it gets among many" {
+  export NN_DEVICE=cpu
+  python3 -c 'import random, struct
+h = "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (%d, 600)}"
+r = random.Random(1)
+v = [r.uniform(-1, 1) for i in range(9 * 600)]
+for n in 1, 3, 4, 5, 9:
+    open("few-%d.npy" % n, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + ((h % n).ljust(117) + "\n").encode() + struct.pack("<%df" % (n * 600), *v[:n * 600]))
+h = "{\"descr\": \"<i8\", \"fortran_order\": False, \"shape\": (9,)}".ljust(117) + "\n"
+open("few-t.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h.encode() + struct.pack("<9q", *range(9)))'
+  net='dense 331, leaky-relu, dense 400 bias=no, gelu, reshape 4x10x10, conv2d 4 3x3 pad=1, flatten, dense 300, relu, dense ?'
+  nn-train -q -m "$net" --steps=2 -o few.st few-9.npy few-t.npy
+  for p in bf16 int8; do nn-train -q -m few.st --steps=0 --precision=$p -o few-$p.st; done
+  [ ! -e "$NN_BUILD/lib/nn-onnx.so" ] || nn-train -q -m few.st --steps=0 -o few.onnx few-9.npy few-t.npy
+  for m in few*.st few*.onnx; do
+    [ -e "$m" ] || continue
+    for precision in '' --precision=f64; do
+      [[ $m != few-int8.st || -z $precision ]] || continue
+      nn-predict $precision --batch=9 --to=csv --to-header=no $m few-9.npy >many
+      for n in 1 3 4 5; do
+        for options in -t1 -t3 --batch=1; do
+          nn-predict $precision $options --to=csv --to-header=no $m few-$n.npy >few
+          cmp few <(head -n $n many)
+        done
+      done
+    done
+  done
+}
+
+# Weights of 32 MB, of which the process has a piece at a time.
+@test "predict: an input of few rows needs no memory for large weights" {
+  export NN_DEVICE=cpu
+  echo 1 >one
+  seq 9 >nine
+  nn-train -q -m 'dense 2000, relu, dense 4000, relu, dense ?' --header=no --target=1 --loss=mse --steps=0 -o large.st <(seq 9 | sed 's/.*/&,&/') 2>/dev/null
+  kib() { python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+  few=$(kib nn-predict large.st one)
+  many=$(kib nn-predict large.st nine)
+  [ $((many - few)) -gt 15000 ]
+}
