@@ -302,6 +302,15 @@ kept() {
   done
 }
 
+@test "options: --config=- reads stdin, which is then no data" {
+  for tool in nn-train nn-predict; do
+    run -2 --separate-stderr "$tool" --config=- x < <(echo 'sede = 3')
+    [ "$stderr" = "$tool: -:1: --sede: unknown option; did you mean --seed?" ]
+    run -2 --separate-stderr "$tool" --config=- x - <<<''
+    [ "$stderr" = "$tool: -: stdin is read as --config already" ]
+  done
+}
+
 @test "options: a mistake in --config names FILE:LINE" {
   printf '# ours\nthreads = 2\nsede = 3\n' >my.conf
   for tool in "${tools[@]}"; do

@@ -63,6 +63,14 @@ alone() {
   [ ! -e n.st ]
 }
 
+@test "try: --patience, which decides where a training ends, is tried too" {
+  how=(--valid=0.3 --metric=loss --lr=0.3 --epochs=40)
+  nn-train -q "${words[@]}" "${how[@]}" --try=patience=1,40 -o best.st words.csv >table
+  [ "$(cut -f1,5 table | tail -n +2 | tr '\t\n' ', ')" = "1,no 40,yes " ]
+  alone "${how[@]}" --patience=40
+  cmp best.st alone.st
+}
+
 @test "try: what cannot be tried is said before anything is read" {
   while IFS='|' read -r options want; do
     # shellcheck disable=SC2086

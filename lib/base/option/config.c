@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/option.h"
@@ -14,7 +15,7 @@
 /* The whole file as a string. */
 static char *read_file(const char *path, struct nn_error *err)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = strcmp(path, "-") == 0 ? fdopen(dup(STDIN_FILENO), "re") : fopen(path, "re");
 	struct stat st;
 	char *text = NULL;
 	size_t size = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "base/output.h"
 #include "base/text.h"
 
 struct parse {
@@ -224,6 +225,18 @@ static int print_help(const struct parse *p)
 	return status;
 }
 
+/* What reads stdin is given once. */
+static int check_stdin(const struct parse *p)
+{
+	char quoted[NN_QUOTED];
+
+	for (int i = 1; i <= p->n_operands && nn_is_stdin(p->config); i++)
+		if (nn_is_stdin(p->argv[i]))
+			return nn_fail(p->err, NN_EUSAGE, "%s: stdin is read as --config already",
+				       nn_quote(quoted, p->argv[i], strlen(p->argv[i])));
+	return 0;
+}
+
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
 		 struct nn_error *err)
 {
@@ -241,7 +254,7 @@ int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_o
 		print_version(list, is_verbose(&p));
 	if (*done)
 		return 0;
-	if (p.config && nn_opt_config(list, p.config, p.given, err) < 0)
+	if (p.config && (check_stdin(&p) < 0 || nn_opt_config(list, p.config, p.given, err) < 0))
 		return -1;
 	if (parse_environment(&p) < 0 || check_absent(&p) < 0)
 		return -1;

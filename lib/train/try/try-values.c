@@ -16,7 +16,7 @@ static bool may_be_tried(const struct nn_opt_list *list, const struct nn_opt *ro
 		for (size_t i = 0; (other = nn_opt_of_topic(list, topics[t], i)); i++)
 			if (other == row)
 				return true;
-	return strcmp(row->name, "seed") == 0;
+	return strcmp(row->name, "seed") == 0 || strcmp(row->name, "patience") == 0;
 }
 
 static int read_values(struct nn_try_axis *axis, const char *at, struct nn_error *err)
