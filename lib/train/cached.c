@@ -108,6 +108,8 @@ int nn_cached_read(struct nn_train *t, const struct nn_cache_sources *s, const s
 			      &t->task.held_out, &why, err);
 	if (found == 1 && t->std->verbose)
 		nn_tell_note(&t->told, "data are read from %s", t->options->cache);
+	if (found == 0 && t->options->selfcheck) /* writes nothing */
+		return nn_cached_read_files(t, s, want, err);
 	return found < 0 ? -1 : found == 1 ? 0 : make(t, s, want, key, &why, err);
 }
 

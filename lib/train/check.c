@@ -347,9 +347,9 @@ static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 /* --selfcheck writes a table and nothing else. */
 static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 {
-	static const char *const none[] = { "output", "checkpoint", "checkpoint-every", "resume",
-					    "log",    "plot",       "tensorboard",      "folds",
-					    "cache",  NULL };
+	static const char *const none[] = { "output", "checkpoint", "checkpoint-every",
+					    "resume", "log",        "plot", "tensorboard",
+					    "folds",  NULL };
 	const char *name = first_given(s, none);
 
 	if (!s->train->selfcheck)

@@ -220,6 +220,10 @@ END
   nn-train --explain "${table[@]}" --missing=drop --cache=cache >/dev/null
   nn-train -q --selfcheck "${table[@]}" --missing=drop --cache=cache >table
   run ! grep -q failed table
+  rm cache
+  nn-train -q --selfcheck "${table[@]}" --missing=drop --cache=cache >again
+  cmp table again
+  [ ! -e cache ]
 }
 
 @test "cache: ranks make it once and read it" {

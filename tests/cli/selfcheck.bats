@@ -62,12 +62,12 @@ setup() {
 }
 
 @test "selfcheck: outputs, states and --reproducible=no are refused, status 2; too few samples are status 1" {
-  for bad in -om --checkpoint=s --resume --log=l --plot=p.svg --cache=c --reproducible=no; do
+  for bad in -om --checkpoint=s --resume --log=l --plot=p.svg --reproducible=no; do
     run -2 --separate-stderr nn-train --selfcheck -m 'dense ?' --target=kind $bad words.csv
     [[ $stderr == "nn-train: --"*selfcheck* ]]
     [ -z "$output" ]
   done
-  [ ! -e m ] && [ ! -e l ] && [ ! -e c ]
+  [ ! -e m ] && [ ! -e l ]
   head -3 words.csv >few.csv
   run -1 --separate-stderr nn-train --selfcheck -m 'dense 2' --target=price --loss=mse prices.csv
   run -1 --separate-stderr nn-train --selfcheck -m 'dense ?' --target=kind few.csv
