@@ -102,15 +102,15 @@ static void say(const struct nn_bench *b, const struct nn_phases *p, bool others
 	char compute[NN_DURATION], whole[NN_DURATION];
 
 	add_dominant(&text, p, total);
-	if (!isnan(p->s[NN_PHASE_COMPUTE]))
+	if (!isnan(p->s[NN_PHASE_COMPUTE])) {
 		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%)", p->rows,
 			     nn_s(p->rows), nn_duration(compute, p->s[NN_PHASE_COMPUTE]),
 			     100 * p->s[NN_PHASE_COMPUTE] / total);
-	if (!isnan(p->there_s))
-		nn_text_addf(&text, ", of which the device works %s",
-			     nn_duration(compute, p->there_s));
-	if (!isnan(p->s[NN_PHASE_COMPUTE]))
+		if (!isnan(p->there_s))
+			nn_text_addf(&text, ", of which the device works %s",
+				     nn_duration(compute, p->there_s));
 		nn_text_add(&text, "; ");
+	}
 	if (!isnan(p->instead_s))
 		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows, nn_s(p->rows),
 			     nn_duration(compute, p->instead_s));

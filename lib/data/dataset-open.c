@@ -402,29 +402,30 @@ static int give(struct nn_dataset **dataset, struct nn_dataset *ds, int status)
 	return status;
 }
 
+static int read_targets(struct nn_dataset *ds, const char *path, struct nn_error *err)
+{
+	struct nn_sha256 unused;
+
+	nn_sha256_init(&unused);
+	return read_file(ds, path, (struct nn_reading){ .targets = true }, &unused, err);
+}
+
 int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
 			    const struct nn_known *known, struct nn_error *err)
 {
 	struct nn_dataset *ds = new_known(known, err);
-	struct nn_sha256 unused;
 
-	nn_sha256_init(&unused);
-	return ds ? give(dataset, ds,
-			 read_file(ds, path, (struct nn_reading){ .targets = true }, &unused, err))
-		  : -1;
+	return ds ? give(dataset, ds, read_targets(ds, path, err)) : -1;
 }
 
 int nn_dataset_add_targets(struct nn_dataset *ds, const char *path, const struct nn_known *known,
 			   struct nn_error *err)
 {
-	struct nn_sha256 unused;
-
-	nn_sha256_init(&unused);
 	ds->rules.table = known->table;
 	if (known->target && !ds->rules.target &&
 	    !(ds->rules.target = nn_strdup(known->target, err)))
 		return -1;
-	return read_file(ds, path, (struct nn_reading){ .targets = true }, &unused, err);
+	return read_targets(ds, path, err);
 }
 
 int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,

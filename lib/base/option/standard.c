@@ -118,12 +118,9 @@ const struct nn_opt nn_std_opts[] = {
 		 "layers, convolutions and the inputs of recurrent layers go to tensor cores by "
 		 "cuBLASLt, with factors rounded to 10 bits: of --device=cuda alone, where "
 		 "libcublasLt.so is found (LD_LIBRARY_PATH). Files are those of f32; the values in "
-		 "them depend "
-		 "on the kind of GPU. So do bf16 and f16 with --device=cuda (not auto): factors "
-		 "are "
-		 "rounded to that type, sums, weights and all else are f32; in training f16 scales "
-		 "the "
-		 "loss, see nntools(7)." },
+		 "them depend on the kind of GPU. So do bf16 and f16 with --device=cuda (not "
+		 "auto): factors are rounded to that type, sums, weights and all else are f32; in "
+		 "training f16 scales the loss, see nntools(7)." },
 	{ .name = "reproducible",
 	  .also = "deterministic",
 	  .type = NN_OPT_YESNO,
@@ -150,8 +147,7 @@ const struct nn_opt nn_std_opts[] = {
 	  .help = "read options from a file of lines `option = value`",
 	  .man = "A # at the beginning of a line or behind a blank begins a comment, unless it "
 		 "stands in double quotes; switches are written yes or no; the command line wins. "
-		 "- is "
-		 "stdin, which then holds nothing else." },
+		 "- is stdin, which then holds nothing else." },
 	{ .name = "limit",
 	  .also = "max-line,max-field,max-columns,max-pixels,max-image-pixels",
 	  .type = NN_OPT_CUSTOM,

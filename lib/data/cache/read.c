@@ -106,10 +106,14 @@ static int give_slots(struct reader *r, struct nn_dataset *ds, size_t i, size_t 
 }
 
 /* May rows stay in the file? */
+static bool can_stay(const struct nn_dataset *ds)
+{
+	return ds->schema->n_inputs == 1 && !ds->sequences;
+}
+
 static bool may_stay(const struct reader *r, const struct nn_dataset *ds, size_t bytes)
 {
-	return r->want->memory && bytes > r->want->memory && ds->schema->n_inputs == 1 &&
-	       !ds->sequences;
+	return r->want->memory && bytes > r->want->memory && can_stay(ds);
 }
 
 static int leave_rows(struct reader *r, struct nn_dataset *ds, uint64_t at,
@@ -499,10 +503,10 @@ static bool has(const char *path, const char *key)
 	return found;
 }
 
-/* As may_stay and finish. */
+/* As finish. */
 static void plan(struct nn_dataset *ds, size_t memory)
 {
-	if (ds->schema->n_inputs > 1 || ds->sequences || !nn_cache_takes(ds))
+	if (!can_stay(ds) || !nn_cache_takes(ds))
 		return;
 	ds->files.memory = memory;
 	ds->files.decoded = false;
