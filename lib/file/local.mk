@@ -22,7 +22,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy-set.c \
 	lib/file/npy.c \
 	lib/file/npy.h \
-	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
+	lib/file/npz-inside.h lib/file/npz-later.c lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
 	lib/file/pull.c lib/file/pull-array.c lib/file/pull-keys.c lib/file/pull-inside.h lib/file/pull-string.c lib/file/pull.h \
 	lib/file/torch/pickle-machine.c lib/file/torch/pickle-machine.h lib/file/torch/pickle.c lib/file/torch/pickle.h \
 	lib/file/safetensors-write.c \
@@ -41,7 +41,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/turn.h \
 	lib/file/watch.c \
 	lib/file/watch.h \
-	lib/file/zip.c lib/file/zip.h
+	lib/file/zip.c lib/file/zip.h lib/file/zip-gzip.c lib/file/zip-gzip.h
 
 # a loop over pixels, for the vectorizer
 noinst_LTLIBRARIES += lib/file/libloops.la

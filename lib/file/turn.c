@@ -1,15 +1,12 @@
 /* Values of a file one block of rows after another: each of its columns is read by itself. */
 #include <string.h>
 
-#include "base/descriptor.h"
 #include "base/memory.h"
 #include "file/convert.h"
 #include "file/turn.h"
 
-#define BLOCK ((size_t)4 << 20) /* bytes of rows at once, at least one row */
-
-/* The first dimension of a row counts fastest. */
-size_t nn_turn_column(const struct nn_shape *s, size_t e)
+/* Which column value e of a row is: the first dimension of a row counts fastest. */
+static size_t column_of(const struct nn_shape *s, size_t e)
 {
 	size_t column = 0, below = 1, at[NN_MAX_RANK];
 
@@ -25,40 +22,41 @@ size_t nn_turn_column(const struct nn_shape *s, size_t e)
 }
 
 /* Rows first to first + n of columns that follow each other; column: room for n values. */
-static bool read_turned(int from, uint64_t at, const struct nn_npy_header *h, size_t wide,
-			size_t first, size_t n, char *rows, char *column)
+static int read_columns(const struct nn_npy_header *h, const struct nn_turn *turn, size_t wide,
+			size_t first, size_t n, char *rows, char *column, struct nn_error *err)
 {
 	size_t size = nn_dtype_size(h->dtype);
 
 	for (size_t e = 0; e < wide; e++) {
-		uint64_t place = nn_turn_column(&h->shape, e) * h->shape.dim[0] + first;
+		uint64_t place = column_of(&h->shape, e) * h->shape.dim[0] + first;
 
-		if (!nn_read_at(from, column, n * size, at + place * size))
-			return false;
+		if (turn->read(turn->arg, place * size, column, n * size, err) < 0)
+			return -1;
 		for (size_t i = 0; i < n; i++)
 			memcpy(rows + (i * wide + e) * size, column + i * size, size);
 	}
-	return true;
+	return 0;
 }
 
-bool nn_turn_file(int from, uint64_t at, const struct nn_npy_header *h, int to)
+int nn_turn_rows(const struct nn_npy_header *h, size_t memory, const struct nn_turn *turn,
+		 struct nn_error *err)
 {
 	size_t size = nn_dtype_size(h->dtype), rows = h->shape.dim[0], row = h->bytes / rows,
-	       most = 1 + BLOCK / row, n;
-	bool turned = h->fortran && h->shape.rank > 1, good;
-	struct nn_error why;
-	char *block = nn_alloc(most, row, &why), *column = nn_alloc(most, size, &why);
+	       wide = row / size, most = 1 + memory / row;
+	char *block = nn_alloc(most, row, err), *column = nn_alloc(most, size, err);
+	bool columns = h->fortran && h->shape.rank > 1;
+	int status = block && column ? 0 : -1;
 
-	good = block && column;
-	for (size_t first = 0; good && first < rows; first += n) {
+	for (size_t first = 0, n; status == 0 && first < rows; first += n) {
 		n = rows - first < most ? rows - first : most;
-		good = turned ? read_turned(from, at, h, row / size, first, n, block, column)
-			      : nn_read_at(from, block, n * row, at + first * row);
-		if (good && h->swap)
-			nn_swap_bytes(block, n * row / size, size);
-		good = good && nn_write_all(to, block, n * row);
+		status = columns ? read_columns(h, turn, wide, first, n, block, column, err)
+				 : turn->read(turn->arg, first * row, block, n * row, err);
+		if (status == 0 && h->swap)
+			nn_swap_bytes(block, n * wide, size);
+		if (status == 0)
+			status = turn->put(turn->arg, block, first * wide, n * wide, err);
 	}
 	nn_free(block);
 	nn_free(column);
-	return good;
+	return status;
 }

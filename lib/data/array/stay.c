@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "data/array/file-rows.h"
-#include "file/convert.h"
 #include "file/turn.h"
 
 #define CHUNK ((size_t)16384) /* values that go by at once */
@@ -33,6 +32,7 @@ struct passing {
 	struct nn_samples how;
 	void *values, *real; /* [CHUNK] as they lie, and as they are checked */
 	int fd;              /* where they are kept; -1: nowhere */
+	const struct nn_file_rows *columns; /* of which they are the rows; NULL: of none */
 };
 
 static int passing_init(struct passing *p, const struct nn_samples *how, int fd,
@@ -88,49 +88,6 @@ static int pass(struct passing *p, struct nn_input *input, const struct nn_npy_h
 	return 0;
 }
 
-/* ---- columns that follow each other into rows ---- */
-
-/* Value e of n rows from `first` on. */
-static int read_column(const struct nn_file_rows *from, const struct nn_shape *shape, size_t e,
-		       size_t first, size_t n, void *values, struct nn_error *err)
-{
-	size_t size = nn_dtype_size(from->from);
-
-	if (nn_file_rows_bytes(from,
-			       from->at + (nn_turn_column(shape, e) * shape->dim[0] + first) * size,
-			       values, n * size, err) < 0)
-		return -1;
-	if (from->swap)
-		nn_swap_bytes(values, n, size);
-	return 0;
-}
-
-/* Rows that are turned at once take a quarter of the memory that all may take. */
-static int turn_rows(struct passing *p, const struct nn_file_rows *from,
-		     const struct nn_shape *shape, size_t memory, struct nn_error *err)
-{
-	size_t size = nn_dtype_size(from->from), rows = shape->dim[0], row = from->values * size,
-	       most = 1 + memory / 4 / row, status = 0;
-	char *block = nn_alloc(most, row, err), *column = nn_alloc(most, size, err);
-
-	if (!block || !column)
-		status = 1;
-	for (size_t first = 0, n; status == 0 && first < rows; first += n) {
-		n = rows - first < most ? rows - first : most;
-		for (size_t e = 0; status == 0 && e < from->values; e++) {
-			status = read_column(from, shape, e, first, n, column, err) < 0;
-			for (size_t i = 0; status == 0 && i < n; i++)
-				memcpy(block + i * row + e * size, column + i * size, size);
-		}
-		if (status == 0)
-			status = keep(p, block, n * from->values, err) < 0 ||
-				 check(p, block, first * from->values, n * from->values, err) < 0;
-	}
-	nn_free(block);
-	nn_free(column);
-	return status ? -1 : 0;
-}
-
 /* files.in_file becomes rows of fd (taken) from `at` on; swap: they have the other order of bytes.
  */
 static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd, uint64_t at,
@@ -149,18 +106,39 @@ static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd,
 	return 0;
 }
 
-/* files.in_file moves to rows in another file. */
-static int turn(struct nn_dataset *ds, const struct nn_samples *how, const struct nn_shape *shape,
+/* ---- columns that follow each other into rows ---- */
+
+static int read_columns(void *arg, uint64_t at, void *bytes, size_t n, struct nn_error *err)
+{
+	const struct nn_file_rows *columns = ((const struct passing *)arg)->columns;
+
+	return nn_file_rows_bytes(columns, columns->at + at, bytes, n, err);
+}
+
+static int put_rows(void *arg, const void *values, size_t first, size_t n, struct nn_error *err)
+{
+	struct passing *p = arg;
+
+	return keep(p, values, n, err) < 0 ? -1 : check(p, values, first, n, err);
+}
+
+/* files.in_file moves to rows in another file; those at once take a quarter of what all may. */
+static int turn(struct nn_dataset *ds, const struct nn_samples *how, const struct nn_npy_header *h,
 		struct nn_error *err)
 {
 	struct nn_file_rows *columns = ds->files.in_file;
 	int fd = nn_unnamed_file(how->place, "rows", err), status = -1;
+	struct nn_npy_header lying = *h;
 	struct passing p = { 0 };
+	const struct nn_turn turn = { read_columns, put_rows, &p };
 
 	if (fd < 0 || set_rows(ds, how, fd, 0, false, err) < 0)
 		return -1;
-	if (passing_init(&p, how, fd, err) == 0)
-		status = turn_rows(&p, columns, shape, ds->files.memory, err);
+	lying.swap = columns->swap;
+	if (passing_init(&p, how, fd, err) == 0) {
+		p.columns = columns;
+		status = nn_turn_rows(&lying, ds->files.memory / 4, &turn, err);
+	}
 	passing_fini(&p);
 	nn_file_rows_free(columns);
 	return status;
@@ -199,7 +177,7 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	else if (passing_init(&p, &how, kept ? fd : -1, err) == 0)
 		status = pass(&p, input, h, !turned, err);
 	passing_fini(&p);
-	return status == 0 && turned ? turn(ds, &how, &h->shape, err) : status;
+	return status == 0 && turned ? turn(ds, &how, h, err) : status;
 }
 
 int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place, const struct nn_st_tensor *t,
