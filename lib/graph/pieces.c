@@ -52,9 +52,10 @@ bool nn_in_pieces(const struct nn_bound *b, const struct nn_bound_param *param)
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
 	struct nn_site site = nn_bound_site(b, node);
 
-	return !b->queue && param->index == 0 && nn_op_is_product(node->op) && op->bias &&
-	       !node->sharded && op->product(node->attrs, &site.in[0]).groups == 1 &&
-	       kernel->packed && kernel->packed(&site, 0) &&
+	return !b->queue && !b->device->library && param->index == 0 &&
+	       nn_op_is_product(node->op) && op->bias && !node->sharded &&
+	       op->product(node->attrs, &site.in[0]).groups == 1 && kernel->packed &&
+	       kernel->packed(&site, 0) &&
 	       nn_shape_count(&param->desc.shape) * nn_dtype_size(b->device->dtype) > LARGE;
 }
 

@@ -26,7 +26,10 @@ struct nn_pieces {
 	void *arg;
 };
 
-/* Is it a weight of the host that is packed out-channel by out-channel, and large? */
+/*
+ * Is it a weight of the host that is packed out-channel by out-channel, and large? A device that
+ * has the products of a library packs a layer by how all of it is multiplied.
+ */
 bool nn_in_pieces(const struct nn_bound *bound, const struct nn_bound_param *param);
 /* Multiples of `unit` out-channels that have about so many bytes. */
 size_t nn_piece_channels(const struct nn_bound *bound, const struct nn_bound_param *param,

@@ -545,3 +545,20 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   many=$(kib nn-predict large.st nine)
   [ $((many - few)) -gt 15000 ]
 }
+
+# What is faster is measured, layer by layer; a large weight is packed in pieces.
+@test "predict: --reproducible=no packs a large weight as its layer multiplies it, whatever is faster for a piece" {
+  export NN_DEVICE=cpu XDG_CACHE_HOME=$PWD/faster
+  [ -e "$NN_BUILD/lib/nn-openblas.so" ] || skip "built without OpenBLAS"
+  nn-train -q -m 'dense 2048, relu, dense ?' --target=digit --loss=cross-entropy --steps=1 -o wide.st digits.csv
+  nn-predict wide.st some.csv >own
+  nn-predict --reproducible=no wide.st some.csv >any
+  whole=$(grep $'dense 64 2048 f32 predict\t' faster/nntools/products)
+  whole=${whole%$'\t'*}
+  for answers in 'openblas ours' 'ours openblas'; do
+    read -r of_whole of_piece <<<"$answers"
+    printf '%s\t%s\n' "$whole" "$of_whole" "${whole/ 2048 / 1024 }" "$of_piece" >faster/nntools/products
+    nn-predict --reproducible=no wide.st some.csv >any
+    paste -d, own any | awk -F, 'NR > 1 { for (i = 1; i <= 10; i++) { d = $i - $(i + 10); if (d < -1e-5 || d > 1e-5) exit 1 } n++ } END { exit n != 20 }'
+  done
+}
