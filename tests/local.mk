@@ -18,10 +18,11 @@ check-local:
 check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
-# Without those that take ranks, clocks, referees and example nets through what the others run too: for builds that are ten
-# times as slow.
-QUICK_TESTS = $(filter-out tests/device/products.py $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats \
-	bench-ops.bats bench-run.bats bench-verbs.bats device-ranks.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
+# Without those that take ranks, clocks, referees, other devices and example nets through what the others run too, or count with
+# numbers alone: for builds that are ten times as slow.
+QUICK_TESTS = $(filter-out tests/device/products.py tests/lib/bench-pick tests/lib/math \
+	$(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats \
+	device-cuda.bats device-products.bats device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
 	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
 	train-tensor.bats train-torch.sh),$(CHECK_TESTS))
 check-quick: all
@@ -34,11 +35,12 @@ check-valgrind: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
 # The tools on a device with memory of its own that the host cannot touch (tests/device/apart.c): the CPU's bytes. Left out
-# is what opens no device, or both; and referees, to whom these are the bytes that they have judged.
+# is what opens no device, or both; and referees, to whom these are the bytes that they have judged. TOOLS=all: those of the
+# long run, too.
 DEVICE_TESTS = $(filter-out tests/cli/allreduce% tests/cli/device% $(addprefix tests/cli/,bench-load.bats bench-manual.bats \
 	hostile.bats info.bats model-pages.bats nets-torch.sh onnx-file.py onnx-referee.py options.bats ranks-hostile.bats slurm.bats \
 	systemd.bats train-torch.sh version.bats weights-keras.sh weights-torch.bats), \
-	$(filter tests/cli/%,$(CHECK_TESTS) $(CHECK_LONG_TESTS)))
+	$(filter tests/cli/%,$(CHECK_TESTS) $(if $(filter all,$(TOOLS)),$(CHECK_LONG_TESTS))))
 check-device: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
@@ -209,7 +211,7 @@ VALGRIND_TESTS += tests/lib/compressed
 CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
 VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
 
-# the functions of math.h: a sample; all floats in the long run
+# the functions of math.h: a sample; every fifth float in the long run
 check_PROGRAMS += tests/lib/math
 tests_lib_math_long_SOURCES = tests/lib/math.c
 tests_lib_math_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
@@ -454,7 +456,7 @@ check_PROGRAMS += tests/lib/bench-verbs
 tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/device/near.h tests/lib/tap.h
 tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
-VALGRIND_TESTS += tests/lib/bench-verbs
+VALGRIND_TESTS +=
 
 # make fuzz: the JSON of requests, pictures and tars, caches, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
 # clang, from a corpus in the build tree; FUZZ_SEED and FUZZ_RUNS (inputs for each reader, with FUZZ_SECONDS=0) say the same again

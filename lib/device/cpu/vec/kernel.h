@@ -92,11 +92,28 @@ typedef int64_t r_int;
 #define NN_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/*
+ * Where fma is a call for each lane, no register lasts from one to the next: unrolled loops and
+ * inlined functions would be the compiler's time alone.
+ */
+#if defined NN_ISA_generic && defined __x86_64__ && !defined __FMA__
+#define NN_FMA_CALLS 1
+#endif
+
+/* The functions of math.h. */
+#ifdef NN_FMA_CALLS
+#define NN_MATH static __attribute__((noinline, unused))
+#else
+#define NN_MATH NN_INLINE
+#endif
+
 /* Before a loop whose trip count is a constant: compilers need it said, in their own words. */
 #ifdef __CUDACC__
 #define NN_UNROLL _Pragma("unroll")
 #elif defined __clang__
 #define NN_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined NN_FMA_CALLS
+#define NN_UNROLL _Pragma("GCC unroll 1")
 #else
 #define NN_UNROLL _Pragma("GCC unroll 32")
 #endif

@@ -115,7 +115,7 @@ NN_INLINE vr v_exp_reduced(vr x, vr *k, vr *r)
 }
 
 /* The scale 2^k is applied in two halves, so that results may overflow. */
-NN_INLINE vr v_exp(vr x)
+NN_MATH vr v_exp(vr x)
 {
 	const vr low = v_set(V_EXP_LOW_);
 	vm cut = v_lt(x, low);
@@ -129,14 +129,14 @@ NN_INLINE vr v_exp(vr x)
 }
 
 /* The same of an x between V_EXP_LOW_ and -V_EXP_LOW_, or NaN: powers of 2 that are normal. */
-NN_INLINE vr v_exp_middle(vr x)
+NN_MATH vr v_exp_middle(vr x)
 {
 	vr k, r, p = v_exp_reduced(x, &k, &r);
 	return v_mul(v_add(v_set(1), v_add(r, p)), v_power2(k));
 }
 
 /* The same of an x that is not positive. */
-NN_INLINE vr v_exp_negative(vr x)
+NN_MATH vr v_exp_negative(vr x)
 {
 	const vr low = v_set(V_EXP_LOW_);
 	return v_select(v_lt(x, low), v_zero(), v_exp_middle(v_max(low, x)));
@@ -146,7 +146,7 @@ NN_INLINE vr v_exp_negative(vr x)
  * 2 * (2^(k-1) * e^r - 1/2), where 2^k may be out of range though the result is not; what rounding
  * took from r comes back.
  */
-NN_INLINE vr v_expm1(vr x)
+NN_MATH vr v_expm1(vr x)
 {
 	vr k, r, y = v_max(v_set(V_EXPM1_LOW_), v_min(v_set(V_EXP_HIGH_), x));
 	vr p = v_exp_reduced(y, &k, &r);
@@ -179,7 +179,7 @@ NN_INLINE vr v_split(vr x, vr *k)
 	return v_asreal(vi_add(mantissa, vi_set((r_int)V_SQRT_HALF_BITS_)));
 }
 
-NN_INLINE vr v_log(vr x)
+NN_MATH vr v_log(vr x)
 {
 	const vr infinity = v_set((real)__builtin_inff()), nan = v_set((real)__builtin_nanf(""));
 	vr k, m = v_split(x, &k);
@@ -190,7 +190,7 @@ NN_INLINE vr v_log(vr x)
 }
 
 /* For 0 <= x <= 1: the rounding error of 1 + x goes into f. */
-NN_INLINE vr v_log1p_unit(vr x)
+NN_MATH vr v_log1p_unit(vr x)
 {
 	vr u = v_add(v_set(1), x), k;
 	vr m = v_split(u, &k), error = v_sub(x, v_sub(u, v_set(1)));
@@ -206,7 +206,7 @@ NN_INLINE vr v_copysign(vr x, vr s)
 }
 
 /* A polynomial near 0, else 1 - 2 / (e^2|x| + 1). */
-NN_INLINE vr v_tanh(vr x)
+NN_MATH vr v_tanh(vr x)
 {
 	vr a = v_abs(x), z = v_mul(a, a);
 	vr near = v_fma(v_mul(V_POLYNOMIAL_(z, V_TANH_), z), a, a); /* (tanh a - a) / a^3 */
@@ -219,7 +219,7 @@ NN_INLINE vr v_tanh(vr x)
  * 1 / (1 + e^-x) or, for x < 0, e^x / (1 + e^x): the quotient, corrected by the remainder for the
  * unrounded 1 + e.
  */
-NN_INLINE vr v_sigmoid(vr x)
+NN_MATH vr v_sigmoid(vr x)
 {
 	vr e = v_exp_negative(v_neg(v_abs(x))), one = v_set(1);
 	vr sum = v_add(one, e), lost = v_sub(e, v_sub(sum, one)), inverse = v_div(one, sum);
@@ -231,7 +231,7 @@ NN_INLINE vr v_sigmoid(vr x)
  * erf x = x + x * polynomial(x^2) near 0, else 1 - e^-(a a) * polynomial((a - 2) / (a + 2)), a =
  * |x|.
  */
-NN_INLINE vr v_erf(vr x)
+NN_MATH vr v_erf(vr x)
 {
 	vr a = v_min(v_set(V_ERF_HIGH_), v_abs(x)), z = v_mul(a, a);
 	vr near = v_fma(V_POLYNOMIAL_(z, V_ERF_), a, a); /* erf(a) / a - 1 */
@@ -241,7 +241,7 @@ NN_INLINE vr v_erf(vr x)
 }
 
 /* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
-NN_INLINE vr v_softplus(vr x)
+NN_MATH vr v_softplus(vr x)
 {
 	return v_add(v_max(v_zero(), x), v_log1p_unit(v_exp_negative(v_neg(v_abs(x)))));
 }
