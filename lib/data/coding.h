@@ -86,6 +86,12 @@ static inline const char *nn_code_whose(const struct nn_target_code *code)
 	return code->closed ? "--classes" : "the start model";
 }
 
+/* And what helps. */
+static inline const char *nn_code_hint(const struct nn_target_code *code)
+{
+	return code->closed ? "" : "; other classes want -m TEXT --init=MODEL --init-partial";
+}
+
 /* The class of a label's number, which is -1 where the label is unknown. */
 static inline int32_t nn_code_class(const struct nn_target_code *code, int32_t label)
 {

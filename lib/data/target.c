@@ -147,8 +147,8 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 	nn_unseen_add(&ds->unseen, digits, (size_t)sprintf(digits, "%" PRId64, label));
 	if (!ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: row %zu: label %" PRId64 " is not among those of %s",
-			       raw->place, row + 1, label, nn_code_whose(code));
+			       "%s: row %zu: label %" PRId64 " is not among those of %s%s",
+			       raw->place, row + 1, label, nn_code_whose(code), nn_code_hint(code));
 	return 0;
 }
 
@@ -169,8 +169,9 @@ static int table_class(struct nn_dataset *ds, struct nn_target_code *code,
 	*id = (int32_t)v;
 	if (*id < 0 && !ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: row %zu: a label that is not among those of %s", raw->place,
-			       row + 1, nn_code_whose(code));
+			       "%s: row %zu: a label that is not among those of %s (unknown: %s)%s",
+			       raw->place, row + 1, nn_code_whose(code), ds->unseen.first,
+			       nn_code_hint(code));
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static int check_race(const char *value, struct nn_error *err)
 const struct nn_opt nn_train_run_opts[] = {
 	{ .name = "checkpoint",
 	  .topic = "Checkpoints",
-	  .also = "save,state,snapshot,checkpoint-dir",
+	  .also = "state,snapshot,checkpoint-dir",
 	  .type = NN_OPT_STRING,
 	  .offset = AT(checkpoint),
 	  .arg = "FILE|no",

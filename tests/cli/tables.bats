@@ -7,13 +7,13 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return
   awk 'BEGIN {
-    print "age,fare,port,kind" >"plain.csv"; print "age;fare;port;kind" >"found.csv"
+    print "age,fare,port,kind" >"plain.csv"; print "age;fare ; port;kind" >"found.csv"
     split("NA N/A NaN nan null NULL ?", words, " ")
     for (i = 0; i < 210; i++) {
       age = i * 7 % 60 + 0.5; fare = i % 11; port = i % 3 ? "S" : "C"; kind = age + 3 * fare > 40 ? "up" : "down"
       hole = i % 6 == 0; none = i % 10 == 4; word = words[i % 7 + 1]
       print (hole ? "" : age) "," fare "," (none ? "" : port) "," kind >"plain.csv"
-      print " " (hole ? word : age) ";" fare " ;" (none ? word : port) ";" kind >"found.csv"
+      print " " (hole ? word : age) ";" fare " ;" (none ? word : i % 4 ? " " port : port) "; " kind >"found.csv"
     }
   }'
   tail -n +2 plain.csv | awk -F, -v OFS=, '{ print $3, $1, $2, $4 }' >bare.csv
@@ -80,7 +80,7 @@ PYTHON
   [[ $(metadata n nn.input) != *separator* ]]
   nn-predict m colon.csv | cmp - <(nn-predict n "$data/found.csv")
   nn-predict m --separator=semicolon "$data/found.csv" | cmp - <(nn-predict n "$data/found.csv")
-  refused 1 'has no such column; its columns: age:fare:port:kind' train --target=kind -o x colon.csv
+  refused 1 'has no such column; its columns: age:fare : port:kind' train --target=kind -o x colon.csv
   refused 2 'separator=ab: expected one character' train --target=kind --separator=ab -o x colon.csv
   refused 2 'separator=5: expected one character' nn-predict m --separator=5 colon.csv
 }
@@ -129,6 +129,15 @@ PYTHON
 @test "tables: where the first row was taken for a header in training, the message says what helps" {
   refused 1 "--target=4: $data/bare.csv has no such column; its columns: C, , 0, down; --header=no takes the first line as a row" \
     train --target=4 -o m "$data/bare.csv"
+  refused 1 'its columns: C, , 0, down; --header=no takes the first line as a row' train --target=kind -o m "$data/bare.csv"
+}
+
+@test "tables: a label that a start model does not have is named, with how other classes are trained" {
+  train -q --target=kind --missing=mean -o m "$data/plain.csv"
+  sed 's/down/sideways/' "$data/plain.csv" >other.csv
+  refused 1 '(unknown: "sideways"); other classes want -m TEXT --init=MODEL --init-partial' nn-train -m m --target=kind -o n other.csv
+  train -q --target=kind --missing=mean --init=m --init-partial -o n other.csv 2>/dev/null
+  [[ $(metadata n nn.target) == *sideways* ]]
 }
 
 @test "tables: categories of rows that cannot be read are not among those that are told of as unknown" {

@@ -392,7 +392,8 @@ static void start_models(void)
 	       "\"shape\":[3]} {\"columns\":[\"y\"],\"labels\":[4,2]} 1 0 1 : 0; 0 1 0 : 1;",
 	       "start model: columns by name, its scales, its labels in its order");
 	csv_is("c,y,a\nz,5,3\n", (struct how){ .schema = schema },
-	       "1: t.csv: row 1: a label that is not among those of the start model",
+	       "1: t.csv: row 1: a label that is not among those of the start model (unknown: "
+	       "\"5\"); other classes want -m TEXT --init=MODEL --init-partial",
 	       "start model: a new label");
 	csv_is("y,a\n4,3\n", (struct how){ .schema = schema },
 	       "1: t.csv: has no column \"c\"; its columns: y, a", "start model: a missing column");

@@ -58,7 +58,7 @@ const struct nn_opt nn_std_opts[] = {
 	/* the first: nn_std_opts_no_output begins behind it */
 	{ .name = "output",
 	  .daily = "write the result to FILE",
-	  .also = "out,output-file,save-model,out-file,model-out",
+	  .also = "out,output-file,save,save-to,save-model,out-file,model-out",
 	  .letter = 'o',
 	  .type = NN_OPT_STRING,
 	  .offset = AT(output),

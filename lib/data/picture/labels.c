@@ -99,9 +99,9 @@ static int take_word(struct nn_picture_labels *l, struct nn_dataset *ds, size_t 
 		return 0;
 	nn_unseen_add(&ds->unseen, text, strlen(text));
 	return ds->lenient ? 0
-			   : nn_fail(err, NN_EFORMAT,
-				     "%s: label %s is not among those of %s", place,
-				     nn_quote(quoted, text, strlen(text)), nn_code_whose(code));
+			   : nn_fail(err, NN_EFORMAT, "%s: label %s is not among those of %s%s",
+				     place, nn_quote(quoted, text, strlen(text)),
+				     nn_code_whose(code), nn_code_hint(code));
 }
 
 static int set_words(struct nn_picture_labels *l, struct nn_dataset *ds, const char *place,

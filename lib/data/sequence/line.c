@@ -121,11 +121,13 @@ static int add_word(struct nn_line_reader *l, struct nn_line_target *t, struct n
 	if (id < 0 && t->grow && (id = nn_words_add(t->words, p->text, p->length, err)) < 0)
 		return -1;
 	if (id < 0) {
+		const struct nn_target_code *code = &l->ds->coding->targets[t - l->targets];
+
 		nn_unseen_add(&((struct nn_dataset *)l->ds)->unseen, p->text, p->length);
 		if (!l->ds->lenient)
-			return nn_pull_fail(p, "%.60s: label \"%s\" is not among those of %s",
+			return nn_pull_fail(p, "%.60s: label \"%s\" is not among those of %s%s",
 					    t->name, nn_quote(quoted, p->text, p->length),
-					    nn_code_whose(&l->ds->coding->targets[t - l->targets]));
+					    nn_code_whose(code), nn_code_hint(code));
 	}
 	return add_value(t, id, err);
 }

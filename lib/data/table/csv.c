@@ -6,6 +6,7 @@
 #include "base/number-line.h"
 #include "base/text.h"
 #include "data/table/csv.h"
+#include "data/table/missing-word.h"
 #include "data/table/scan.h"
 #include "data/table/walk.h"
 #include "file/sniff.h"
@@ -334,8 +335,9 @@ int nn_csv_begin(struct nn_csv *csv, const struct nn_record *r, struct nn_error 
 	return 0;
 }
 
-int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, size_t *at,
-		 struct nn_field *field, struct nn_error *err)
+/* blanks: those around a field without quotes are part of it. */
+static int take_field(struct nn_csv *csv, const struct nn_record *r, size_t column, bool blanks,
+		      size_t *at, struct nn_field *field, struct nn_error *err)
 {
 	const char *end;
 
@@ -345,7 +347,15 @@ int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, s
 	end = memchr(field->text, csv->separator, r->length - *at);
 	field->length = end ? (size_t)(end - field->text) : r->length - *at;
 	*at += field->length;
+	if (!blanks)
+		nn_trim(&field->text, &field->length);
 	return 0;
+}
+
+int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, size_t *at,
+		 struct nn_field *field, struct nn_error *err)
+{
+	return take_field(csv, r, column, false, at, field, err);
 }
 
 int nn_csv_field_too_long(const struct nn_csv *csv, const struct nn_record *r, size_t column,
@@ -379,8 +389,8 @@ static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, st
 	return 0;
 }
 
-int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_field **fields,
-		 size_t *n, struct nn_error *err)
+int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, bool blanks,
+		 const struct nn_field **fields, size_t *n, struct nn_error *err)
 {
 	struct nn_field field;
 	size_t at = 0;
@@ -389,7 +399,7 @@ int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_
 		return -1;
 	for (*n = 0; *n == 0 || at < r->length; ++*n) {
 		at += *n > 0;
-		if (nn_csv_field(csv, r, *n, &at, &field, err) < 0 ||
+		if (take_field(csv, r, *n, blanks, &at, &field, err) < 0 ||
 		    add_field(csv, r, *n, field, err) < 0)
 			return -1;
 	}

@@ -52,13 +52,16 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *record, struct nn_error *e
 int nn_csv_keep(struct nn_csv *csv, struct nn_record *record, struct nn_error *err);
 /* Can nn_csv_next answer without waiting for the other end of a pipe? -1: error. */
 int nn_csv_ready(struct nn_csv *csv, struct nn_error *err);
-/* All fields of a record; valid until the next call. Errors are those of this record alone. */
-int nn_csv_split(struct nn_csv *csv, const struct nn_record *record, const struct nn_field **fields,
-		 size_t *n, struct nn_error *err);
+/*
+ * All fields of a record, with blanks around them or without; valid until the next call. Errors are
+ * those of this record alone.
+ */
+int nn_csv_split(struct nn_csv *csv, const struct nn_record *record, bool blanks,
+		 const struct nn_field **fields, size_t *n, struct nn_error *err);
 /*
  * One field after the other: begin, then the field at byte *at (0 at first) of the record, its
- * column from 0; *at is left at its separator or at the record's end. Fields are valid until the
- * next begin, or until the next record.
+ * column from 0, without blanks around it unless they were quoted; *at is left at its separator or
+ * at the record's end. Fields are valid until the next begin, or until the next record.
  */
 int nn_csv_begin(struct nn_csv *csv, const struct nn_record *record, struct nn_error *err);
 int nn_csv_field(struct nn_csv *csv, const struct nn_record *record, size_t column, size_t *at,

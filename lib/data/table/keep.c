@@ -93,7 +93,7 @@ void nn_keep_add(const struct nn_keep *keep, struct nn_table *t, struct nn_text 
 	size_t n = 0;
 
 	if (!t->lines &&
-	    (!t->record.text || nn_csv_split(&t->csv, &t->record, &fields, &n, &bad) < 0))
+	    (!t->record.text || nn_csv_split(&t->csv, &t->record, true, &fields, &n, &bad) < 0))
 		n = 0;
 	for (size_t i = 0; i < keep->n; i++) {
 		size_t column = keep->columns[i];

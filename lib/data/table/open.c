@@ -40,7 +40,7 @@ int nn_table_open(struct nn_table *t, struct nn_input *input, const struct nn_ta
 	t->empty = status == 0;
 	if (status != 1)
 		return t->empty ? 0 : -1;
-	if (nn_csv_split(&t->csv, &t->first, &fields, &t->width, err) < 0)
+	if (nn_csv_split(&t->csv, &t->first, false, &fields, &t->width, err) < 0)
 		return -1;
 	t->header = form->header == NN_HEADER_YES;
 	for (size_t i = 0; t->guessed && i < t->width; i++)

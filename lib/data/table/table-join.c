@@ -92,6 +92,9 @@ int nn_table_join(struct nn_table *table, struct nn_table *view, const struct nn
 			to->word_line = from->word_line;
 		from->word_line = to->word_line;
 	}
+	if (view->touched && r->n > 0)
+		nn_unseen_join(&table->labels, &view->labels);
+	view->labels = (struct nn_unseen){ 0 };
 	view->touched = false;
 	return 0;
 }

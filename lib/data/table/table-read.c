@@ -229,6 +229,7 @@ static int start_worker(struct part_reader *w, const struct nn_table *t, struct 
 	if (nn_input_open_memory(&input, nn_input_name(t->csv.input), err) < 0)
 		return -1;
 	w->view = *t;
+	w->view.labels = (struct nn_unseen){ 0 };
 	nn_csv_init(&w->view.csv, input);
 	w->view.columns = nn_alloc(t->width, sizeof *t->columns, err);
 	if (!w->view.columns)

@@ -127,18 +127,27 @@ const char *nn_table_instead(const struct nn_table *t, const char *name, size_t 
 	return text;
 }
 
+/* Is the first line, taken for names, a row? It has a number, or a number was asked for. */
+static bool maybe_row(const struct nn_table *t, const struct nn_field *name)
+{
+	uint64_t number;
+
+	if (!t->guessed || !t->header)
+		return false;
+	for (size_t i = 0; i < t->width; i++)
+		if (nn_meant_as_number(t->columns[i].name, strlen(t->columns[i].name)))
+			return true;
+	return nn_parse_u64(name->text, name->length, &number) && number >= 1 && number <= t->width;
+}
+
 int nn_table_no_column(const struct nn_table *t, const char *what, const struct nn_field *name,
 		       struct nn_error *err)
 {
 	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
-	const char *hint = "";
-	uint64_t number;
+	const char *hint = maybe_row(t, name) ? "; --header=no takes the first line as a row" : "";
 
 	nn_quote(quoted, name->text, name->length);
 	nn_table_instead(t, name->text, name->length, instead);
-	if (t->guessed && t->header && nn_parse_u64(name->text, name->length, &number) &&
-	    number >= 1 && number <= t->width)
-		hint = "; --header=no takes the first line as a row";
 	/* an option is a place, a key of the model's text is not */
 	return strncmp(what, "--", 2) == 0
 		       ? nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s%s", what, quoted,

@@ -239,19 +239,42 @@ out:
 
 /* ---- values that are not there ---- */
 
-#define MOST_NAMED 3
+static void add_name(struct nn_unseen *u, const char *name)
+{
+	size_t at = strlen(u->first);
+
+	if (strstr(u->first, name) || u->named > NN_UNSEEN_NAMED)
+		return;
+	at += (size_t)snprintf(u->first + at, sizeof u->first - at, "%s%s", at ? ", " : "",
+			       u->named == NN_UNSEEN_NAMED ? "..." : name);
+	if (u->named < NN_UNSEEN_NAMED)
+		u->end[u->named] = at;
+	u->named++;
+}
 
 void nn_unseen_add(struct nn_unseen *u, const char *text, size_t n)
 {
 	char quoted[NN_QUOTED], name[NN_QUOTED + 2];
-	size_t at = strlen(u->first);
 
 	u->n++;
-	if (u->named > MOST_NAMED)
+	if (u->named > NN_UNSEEN_NAMED)
 		return;
 	snprintf(name, sizeof name, "\"%s\"", nn_quote(quoted, text, n));
-	if (strstr(u->first, name))
-		return;
-	snprintf(u->first + at, sizeof u->first - at, "%s%s", at ? ", " : "",
-		 ++u->named > MOST_NAMED ? "..." : name);
+	add_name(u, name);
+}
+
+void nn_unseen_join(struct nn_unseen *to, struct nn_unseen *from)
+{
+	char name[NN_QUOTED + 2];
+	size_t at = 0;
+
+	to->n += from->n;
+	for (int i = 0; i < from->named; i++) {
+		size_t end = i < NN_UNSEEN_NAMED ? from->end[i] : strlen(from->first);
+
+		snprintf(name, sizeof name, "%.*s", (int)(end - at), from->first + at);
+		add_name(to, name);
+		at = end + 2;
+	}
+	*from = (struct nn_unseen){ 0 };
 }

@@ -35,11 +35,15 @@ int nn_words_sort(struct nn_words *words, const int32_t **order, const int32_t *
 		  struct nn_error *err);
 
 /* Values that were looked up and not found: how many, and the first of them for a message. */
+#define NN_UNSEEN_NAMED 3
 struct nn_unseen {
 	uint64_t n;
-	int named;
+	int named;                       /* one more: there are others */
+	size_t end[NN_UNSEEN_NAMED];     /* of each in first */
 	char first[4 * (NN_QUOTED + 4)]; /* "a", "b", "c", ... */
 };
 void nn_unseen_add(struct nn_unseen *unseen, const char *text, size_t n);
+/* Those of `from`, which has none afterwards, after those of `to`. */
+void nn_unseen_join(struct nn_unseen *to, struct nn_unseen *from);
 
 #endif
