@@ -24,14 +24,17 @@
  *   v_add v_sub v_mul v_div v_sqrt      v_neg v_abs (bit operations, NaN too)
  *   v_fma(a, b, c)                      a * b + c, rounded once
  *   v_fnma(a, b, c)                     -(a * b) + c, rounded once
- *   v_max(a, b)                         a > b ? a : b: the second if either is NaN or both are
- * zeros v_min(a, b)                         a < b ? a : b: likewise v_round(a) to the nearest
- * integer, ties to even; keeps the sign of zero v_lt v_le v_gt v_ge v_eq            false for NaN
+ *   v_max(a, b)                         a > b ? a : b: the second if either is NaN or both are 0
+ *   v_min(a, b)                         a < b ? a : b: likewise
+ *   v_round(a)                          to the nearest integer, ties to even; keeps a zero's sign
+ *   v_lt v_le v_gt v_ge v_eq            false for NaN
  *   v_ne                                true for NaN
- *   v_cut(a)                            0 where |a| < NN_CUT: what decays ends there on every
- * device v_select(m, a, b)                   m ? a : b, lane by lane vm_and vm_or vm_not vm_any
- * vm_all   vm_first(n): the first n lanes v_toint(a)                          nearest integer, ties
- * to even; |a| < 2^22 (f32), 2^51 (f64) v_fromint(i)                        exact; |i| < 2^22, 2^51
+ *   v_cut(a)                            0 where |a| < NN_CUT: what decays ends there
+ *   v_select(m, a, b)                   m ? a : b, lane by lane
+ *   vm_and vm_or vm_not vm_any vm_all
+ *   vm_first(n)                         the first n lanes
+ *   v_toint(a)                          nearest integer, ties to even; |a| < 2^22, f64 2^51
+ *   v_fromint(i)                        exact; |i| < 2^22, f64 2^51
  *   v_asint(a) v_asreal(i)              the same bits
  *   vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl(i, n) vi_shr(i, n) (logical)
  *   vi_eq vi_gt (signed)                give vm
