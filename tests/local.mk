@@ -16,11 +16,11 @@ run_tests = $(run_env) $(SHELL) $(srcdir)/tests/run
 check-local:
 	@$(run_tests) $(or $(TESTS),$(CHECK_TESTS))
 check-long: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks, referees, other devices and example nets through what the others run too, or count with
 # numbers alone: for builds that are ten times as slow.
-QUICK_TESTS = $(filter-out tests/device/products.py tests/lib/bench-pick tests/lib/math \
+QUICK_TESTS = $(filter-out tests/lib/bench-pick tests/lib/math \
 	$(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats \
 	device-cuda.bats device-products.bats device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
 	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
@@ -591,7 +591,8 @@ check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats \
-	tests/cli/device-products.bats tests/device/products.py
+	tests/cli/device-products.bats
+CHECK_LONG_TESTS += tests/device/products.py
 EXTRA_DIST += tests/device/on-gpu tests/device/layers.py tests/device/faults.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h

@@ -100,8 +100,8 @@ typedef int64_t r_int;
 #define NN_FMA_CALLS 1
 #endif
 
-/* The functions of math.h. */
-#ifdef NN_FMA_CALLS
+/* The functions of math.h; in the host form of the lanes of a GPU they are not in a hurry. */
+#if defined NN_FMA_CALLS || (defined NN_ISA_lane && !defined __CUDACC__)
 #define NN_MATH static __attribute__((noinline, unused))
 #else
 #define NN_MATH NN_INLINE
