@@ -188,9 +188,10 @@ def wait_figure(server, title, arguments):
     return -(row["p50_s"] or float("nan")) * 1e6 if "/s" in title else row["samples_per_s"]
 
 
-def beside(turns, i):
-    """Figure i of a turn over its second, above 1 is better: the median over turns, and two others it lies between in 19 of 20 cases."""
-    ratios = sorted(t[1] / t[i] if t[1] < 0 else t[i] / t[1] for t in turns)
+def beside(turns, some, others):
+    """Figures of a turn over others of it, above 1 is better: the median over turns, and two others it lies between in 19 of 20 cases."""
+    sums = [(sum(t[i] for i in some) / len(some), sum(t[i] for i in others) / len(others)) for t in turns]
+    ratios = sorted(b / a if b < 0 else a / b for a, b in sums)
     middle = len(ratios) // 2
     off = min(middle, math.ceil(math.sqrt(len(ratios))))
     return ratios[middle], ratios[middle - off], ratios[middle + off]
@@ -198,24 +199,27 @@ def beside(turns, i):
 
 def compare(servers, title, arguments):
     """
-    Turns of three servers until the medians of their ratios are known to 5 %, MOST_TURNS at most: half a second near saturation tells
-    a median latency to 25 %. Arrivals are the same for the three of a turn and others in the next.
+    Turns of two servers of the tuned wait and two of the best fixed one, until the medians of their ratios are known to 5 %,
+    MOST_TURNS at most: half a second near saturation tells a median latency to 25 %. Arrivals are the same for all of a turn and
+    others in the next. Returns the tuned ones over the fixed ones, the second fixed one over the first, and the number of turns.
     """
     turns = []
     while len(turns) < MOST_TURNS:
-        first, figures = len(turns) % 3, {}
-        for i in (first, (first + 1) % 3, (first + 2) % 3):
+        first, figures = len(turns) % 4, {}
+        for i in (*range(first, 4), *range(first)):
             figures[i] = wait_figure(servers[i], title, [*arguments, f"--seed={len(turns) + 1}"])
-        turns.append([figures[i] for i in range(3)])
-        if len(turns) > 2 * TRIES and len(turns) % 2 and all(high - low < 0.1 for _, low, high in (beside(turns, 0), beside(turns, 2))):
+        turns.append([figures[i] for i in range(4)])
+        found = [beside(turns, (0, 1), (2, 3)), beside(turns, (3,), (2,))] if len(turns) % 2 else []
+        if len(turns) > 2 * TRIES and found and all(high - low < 0.1 for _, low, high in found):
             break
-    return turns
+    return *found, len(turns)
 
 
 def run_wait():
     """
-    A search over fixed waits finds the best one; of six figures that differ by chance that is the luckiest. So the tuned wait and
-    the best fixed one take turns anew, with another server of that same wait beside them: what `again` is from 1 chance alone does.
+    A search over fixed waits finds the best one; of six figures that differ by chance that is the luckiest, and two servers of one
+    wait differ by several percent for as long as they live. So the tuned wait and the best fixed one take turns anew, each with
+    another server of the same wait beside it: what `again` is from 1 chance alone does.
     """
     tuned, again = [], []
     print(f"{'net':20} {'load':>14} " + " ".join(f"{w:>8}" for w in WAITS) + "    best   tuned   between      again   between   turns")
@@ -233,12 +237,12 @@ def run_wait():
                         tries[i].append(wait_figure(servers[i], title, arguments))
                 found = [sorted(t)[TRIES // 2] for t in tries]
                 best = max(range(1, len(WAITS)), key=lambda i: found[i])
-                with Server("net.st", f"--max-delay={WAITS[best]}") as twin:
-                    turns = compare([servers[0], servers[best], twin], title, arguments)
-                tuned.append(beside(turns, 0))
-                again.append(beside(turns, 2))
+                with Server("net.st", f"--max-delay={WAITS[0]}") as second, Server("net.st", f"--max-delay={WAITS[best]}") as twin:
+                    one, other, turns = compare([servers[0], second, servers[best], twin], title, arguments)
+                tuned.append(one)
+                again.append(other)
                 print(f"{name:20} {title:>14} " + " ".join(f"{abs(f):8.0f}" for f in found) + f" {WAITS[best]:>7} " +
-                      " ".join(f"{middle:7.2f} {low:4.2f}-{high:4.2f}" for middle, low, high in (tuned[-1], again[-1])) + f" {len(turns):7}", flush=True)
+                      " ".join(f"{middle:7.2f} {low:4.2f}-{high:4.2f}" for middle, low, high in (one, other)) + f" {turns:7}", flush=True)
         finally:
             for server in servers:
                 server.__exit__()
