@@ -108,7 +108,8 @@ static void categories(void)
 	       n,
 	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text (\"a\" "
 	       "in line 2 is no number); an embedding takes such a column: in the model NAME: "
-	       "input columns=COLUMN, and embedding 16 from=NAME",
+	       "input columns=COLUMN, and embedding 16 from=NAME; input columns=OTHERS leaves it "
+	       "out",
 	       "csv: 33 values of text are too many");
 }
 

@@ -242,7 +242,8 @@ static int too_many_words(const struct field_place *at, const struct nn_table_co
 	return nn_fail(err, NN_EFORMAT,
 		       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text%s; "
 		       "an embedding takes such a column: in the model NAME: input "
-		       "columns=COLUMN, and embedding 16 from=NAME",
+		       "columns=COLUMN, and embedding 16 from=NAME; input columns=OTHERS leaves "
+		       "it out",
 		       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
 		       nn_table_column_name(at->t, at->column, name), c->limit, word);
 }
