@@ -186,6 +186,6 @@ END
 @test "embedding: 33 words lead to an embedding that works" {
   awk 'BEGIN { print "city,y"; for (i = 0; i < 80; i++) print "c" i % 40 "," (i % 2 ? "a" : "b") }' >t.csv
   run -1 nn-train -m 'dense ?' --target=y t.csv -o m.safetensors
-  [[ $output == *'t.csv:34:1: column "city" has more than 32 different values of text ("c0" in line 2 is no number); an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME' ]]
+  [[ $output == *'t.csv:34:1: column "city" has more than 32 different values of text ("c0" in line 2 is no number); an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME; input columns=OTHERS leaves it out' ]]
   nn-train -q -m 'city: input columns=city, embedding 16 from=city, flatten, dense ?' --target=y t.csv -o m.safetensors
 }
