@@ -175,7 +175,6 @@ VALGRIND_TESTS += tests/lib/op
 check_PROGRAMS += tests/lib/recurrent
 tests_lib_recurrent_SOURCES = tests/lib/recurrent.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/recurrent
-VALGRIND_TESTS += tests/lib/recurrent
 
 # the product kernels: float, double; a quick part and a long sweep
 check_PROGRAMS += tests/lib/product tests/lib/product-f64
