@@ -455,7 +455,6 @@ check_PROGRAMS += tests/lib/bench-verbs
 tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/device/near.h tests/lib/tap.h
 tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
-VALGRIND_TESTS +=
 
 # make fuzz: the JSON of requests, pictures and tars, caches, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
 # clang, from a corpus in the build tree; FUZZ_SEED and FUZZ_RUNS (inputs for each reader, with FUZZ_SECONDS=0) say the same again

@@ -52,8 +52,8 @@ static const char optimizers[] =
 const struct nn_opt nn_train_opts[] = {
 	{ .name = "model",
 	  .daily = "the network: a file, its text, or a trained model",
-	  .also = "net,network,arch,architecture,hidden,hidden-layers,hidden-layer-sizes,layers,dropout,"
-		  "activation",
+	  .also = "net,network,arch,architecture,hidden,hidden-layers,hidden-layer-sizes,layers,"
+		  "dropout,activation",
 	  .letter = 'm',
 	  .type = NN_OPT_STRING,
 	  .offset = AT(model),

@@ -204,15 +204,16 @@ def compare(servers, title, arguments):
     others in the next. Returns the tuned ones over the fixed ones, the second fixed one over the first, and the number of turns.
     """
     turns = []
-    while len(turns) < MOST_TURNS:
-        first, figures = len(turns) % 4, {}
+    for turn in range(1, MOST_TURNS + 1):
+        first, figures = turn % 4, {}
         for i in (*range(first, 4), *range(first)):
-            figures[i] = wait_figure(servers[i], title, [*arguments, f"--seed={len(turns) + 1}"])
+            figures[i] = wait_figure(servers[i], title, [*arguments, f"--seed={turn}"])
         turns.append([figures[i] for i in range(4)])
-        found = [beside(turns, (0, 1), (2, 3)), beside(turns, (3,), (2,))] if len(turns) % 2 else []
-        if len(turns) > 2 * TRIES and found and all(high - low < 0.1 for _, low, high in found):
-            break
-    return *found, len(turns)
+        if turn % 2:
+            found = [beside(turns, (0, 1), (2, 3)), beside(turns, (3,), (2,))]
+            if turn > 2 * TRIES and all(high - low < 0.1 for _, low, high in found):
+                break
+    return *found, turn
 
 
 def run_wait():

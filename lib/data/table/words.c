@@ -243,7 +243,7 @@ static void add_name(struct nn_unseen *u, const char *name)
 {
 	size_t at = strlen(u->first);
 
-	if (strstr(u->first, name) || u->named > NN_UNSEEN_NAMED)
+	if (u->named > NN_UNSEEN_NAMED || strstr(u->first, name))
 		return;
 	at += (size_t)snprintf(u->first + at, sizeof u->first - at, "%s%s", at ? ", " : "",
 			       u->named == NN_UNSEEN_NAMED ? "..." : name);
@@ -263,7 +263,7 @@ void nn_unseen_add(struct nn_unseen *u, const char *text, size_t n)
 	add_name(u, name);
 }
 
-void nn_unseen_join(struct nn_unseen *to, struct nn_unseen *from)
+void nn_unseen_join(struct nn_unseen *to, const struct nn_unseen *from)
 {
 	char name[NN_QUOTED + 2];
 	size_t at = 0;
@@ -276,5 +276,4 @@ void nn_unseen_join(struct nn_unseen *to, struct nn_unseen *from)
 		add_name(to, name);
 		at = end + 2;
 	}
-	*from = (struct nn_unseen){ 0 };
 }

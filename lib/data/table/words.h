@@ -43,7 +43,7 @@ struct nn_unseen {
 	char first[4 * (NN_QUOTED + 4)]; /* "a", "b", "c", ... */
 };
 void nn_unseen_add(struct nn_unseen *unseen, const char *text, size_t n);
-/* Those of `from`, which has none afterwards, after those of `to`. */
-void nn_unseen_join(struct nn_unseen *to, struct nn_unseen *from);
+/* Those of `from` after those of `to`. */
+void nn_unseen_join(struct nn_unseen *to, const struct nn_unseen *from);
 
 #endif

@@ -29,7 +29,7 @@
  *   v_round(a)                          to the nearest integer, ties to even; keeps a zero's sign
  *   v_lt v_le v_gt v_ge v_eq            false for NaN
  *   v_ne                                true for NaN
- *   v_cut(a)                            0 where |a| < NN_CUT: what decays ends there
+ *   v_cut(a)                            0 where |a| < NN_CUT: decay ends there, everywhere
  *   v_select(m, a, b)                   m ? a : b, lane by lane
  *   vm_and vm_or vm_not vm_any vm_all
  *   vm_first(n)                         the first n lanes
