@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 		.bench = &options,
 		.data = &data,
 		.std = &std,
-		.host = { nn_tool_log_warn, nn_tool_note, &log, &nn_tool_stop },
+		.host = { nn_tool_log_warn, nn_tool_note, nn_tool_doing, &log, &nn_tool_stop },
 	};
 
 	nn_flush_set(true);

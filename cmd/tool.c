@@ -12,6 +12,7 @@
 #include "base/module.h"
 #include "base/output.h"
 #include "base/pool.h"
+#include "base/terminal.h"
 #include "cmd/tool.h"
 #include "comm/launch.h"
 #include "device/device.h"
@@ -69,6 +70,14 @@ void nn_tool_note(void *arg, const char *text)
 	(void)arg;
 	if (!told(NN_SAY_NOTE, text))
 		say("note: ", text);
+}
+
+void nn_tool_doing(void *arg, const char *text)
+{
+	(void)arg;
+	if (!quiet && nn_terminal_redraws(error))
+		dprintf(error, "\r\033[K%.*s%s", nn_terminal_columns(error) - 5, text,
+			*text ? " ..." : "");
 }
 
 void nn_tool_attach(struct nn_attach *attach)

@@ -50,6 +50,11 @@ int nn_tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* "nn-train: warning: TEXT", "nn-train: note: TEXT"; both silent with --quiet. arg is not used. */
 void nn_tool_warn(void *arg, const char *text);
 void nn_tool_note(void *arg, const char *text);
+/*
+ * On a terminal "TEXT ..." in a line that the next text, or what is printed after "", takes; silent
+ * with --quiet.
+ */
+void nn_tool_doing(void *arg, const char *text);
 void nn_tool_quiet(bool quiet);
 
 /*

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/terminal.h"
@@ -16,6 +17,13 @@ int nn_terminal_columns(int fd)
 	if (text && nn_parse_u64(text, strlen(text), &n) && n > 0 && n < 1000)
 		return (int)n;
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool nn_terminal_redraws(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return fd >= 0 && isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 const char *nn_grouped(char text[NN_GROUPED], uint64_t value)

@@ -2,11 +2,14 @@
 #ifndef NN_BASE_TERMINAL_H
 #define NN_BASE_TERMINAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Characters of a line of the terminal that fd is: COLUMNS, else what the terminal says, else 80. */
 int nn_terminal_columns(int fd);
+/* Is fd a terminal on which a line can be taken off again ("\r\033[K")? */
+bool nn_terminal_redraws(int fd);
 
 #define NN_GROUPED 32
 /* "12,345,678"; returns the text. */

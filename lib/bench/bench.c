@@ -119,6 +119,12 @@ int nn_bench_report(const struct nn_bench *b, const struct nn_report_column *col
 	return nn_report_open(report, b->std->output, b->options->to, columns, &b->machine, err);
 }
 
+static void tell(const struct nn_bench *b, const char *text)
+{
+	if (b->setup.host.doing && *b->doing)
+		b->setup.host.doing(b->setup.host.arg, text);
+}
+
 int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, size_t n,
 		     struct nn_measure *results, struct nn_error *err)
 {
@@ -126,10 +132,23 @@ int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, si
 					.seconds = b->options->time_s,
 					.stop = b->setup.host.stop };
 
-	if (nn_measure(&o, calls, n, results, err) < 0)
-		return -1;
-	b->waited = fmax(b->waited, results[0].waited);
-	return 0;
+	int status;
+
+	tell(b, b->doing);
+	status = nn_measure(&o, calls, n, results, err);
+	tell(b, "");
+	if (status == 0)
+		b->waited = fmax(b->waited, results[0].waited);
+	return status;
+}
+
+void nn_bench_doing(struct nn_bench *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(b->doing, sizeof b->doing, format, args);
+	va_end(args);
 }
 
 void nn_bench_note(const struct nn_bench *b, const char *format, ...)

@@ -47,6 +47,7 @@ extern const struct nn_opt nn_bench_opts[];
 struct nn_bench_host {
 	void (*warn)(void *arg, const char *text);
 	void (*note)(void *arg, const char *text);
+	void (*doing)(void *arg, const char *text); /* what is measured now; "": nothing any more */
 	void *arg;
 	volatile sig_atomic_t *stop;
 };
@@ -74,6 +75,7 @@ struct nn_bench {
 	int threads;          /* of --threads, or all */
 	struct nn_pool *pool; /* of as many; NULL: one */
 	double waited; /* the largest share of a measurement, for the note on a busy machine */
+	char doing[80]; /* what the next measurements are of, for who waits for a row */
 };
 
 struct nn_bench_verb {
@@ -133,6 +135,9 @@ extern const char *const nn_bench_modes[];
  */
 int nn_bench_measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n,
 		     struct nn_measure *results, struct nn_error *err);
+/* What is measured from now on, where no row says it soon. */
+void nn_bench_doing(struct nn_bench *bench, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* "nn-bench: note: ..." that something took too long for any figure: what names it. */
 void nn_bench_too_short(const struct nn_bench *bench, const char *what, const struct nn_measure *m);
 void nn_bench_note(const struct nn_bench *bench, const char *format, ...)

@@ -125,6 +125,8 @@ static int point(struct crossover *c, size_t value, struct nn_comparison_times *
 			*times = c->points[i].times;
 			return 0;
 		}
+	nn_bench_doing(c->b, "%s %zu: %s, %s", c->width ? "width" : "batch", value,
+		       c->sides[0]->label, c->sides[1]->label);
 	if (measure_point(c, value, times, err) < 0)
 		return -1;
 	if (c->n_points < POINTS) {

@@ -54,6 +54,7 @@ static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *tr
 						  { nn_trial_call, trials[1] } };
 	struct nn_measure m[2] = { 0 };
 
+	nn_bench_doing(b, "%s", rule);
 	if (nn_bench_measure(b, calls, 2, m, err) < 0)
 		return -1;
 	if (too_short(b, rule, m))
@@ -94,6 +95,7 @@ static int time_products(struct nn_bench *b, const char *rule, struct nn_op_tria
 			return -1;
 	if (gain->verdict.wrong)
 		return 0;
+	nn_bench_doing(b, "%s", rule);
 	if (nn_bench_measure(b, calls, 2, m, err) < 0)
 		return -1;
 	if (!too_short(b, rule, m))

@@ -19,6 +19,20 @@ net='input 100, dense 2'
   [ "${stderr_lines[-1]}" = "nn-bench: crossover: no second device here, only cpu; what would win on a GPU has to be measured on a machine that has one" ]
 }
 
+@test "bench: a terminal says what is measured until there is a row; a pipe, a dumb one and -q do not" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
+  type -P script >/dev/null || skip "no script here"
+  crossover="nn-bench crossover '$net' --batch=2 --time=0.001 --threads=2"
+  TERM=xterm run script -qc "$crossover" /dev/null </dev/null
+  [[ $output == *$'\r\e[Kbatch 1: cpu 1 thread, cpu 2 threads ...\r\e[K'* && $output != *...[!$'\r']* ]]
+  TERM=dumb run script -qc "$crossover" /dev/null </dev/null
+  [[ $output != *$'\e'* ]]
+  TERM=xterm run script -qc "$crossover -q" /dev/null </dev/null
+  [[ $output != *...* ]]
+  TERM=xterm run nn-bench crossover "$net" --batch=2 --time=0.001 --threads=2
+  [[ $output != *...* ]]
+}
+
 @test "bench: crossover against a device that is not here is status 3" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   run -3 --separate-stderr nn-bench crossover "$net" --device=cuda

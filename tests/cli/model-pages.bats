@@ -1,4 +1,5 @@
-# The pages of the model language and of its layers.
+# The pages of the manual, those of the model language and of its layers above all.
+bats_require_minimum_version 1.5.0
 
 layers() {
 	sed "/activations\.def/r $NN_SRC/lib/op/activations.def" "$NN_SRC/lib/model/layers.def" |
@@ -18,5 +19,14 @@ page() {
 	for page in "$(page nn-model.5)" "$(page nn-layers.7)"; do
 		run mandoc -T lint -W warning "$page"
 		[ -z "$(grep -v 'missing date' <<<"$output")" ]
+	done
+}
+
+@test "man: no page has a table wider than 80 columns or words that run together" {
+	man -l "$(page nn-model.5)" >/dev/null 2>&1 || skip "man is not installed"
+	for page in nn-train.1 nn-predict.1 nn-bench.1 nn-allreduce.1 nn-serve.1 nn.3 nn-model.5 nn-data.5 nn-layers.7 nntools.7; do
+		MANWIDTH=80 run -0 --separate-stderr man -l "$(page $page)"
+		[ -z "$stderr" ] || { echo "$page: $stderr"; false; }
+		! grep -nE '^\.(RB|BR|RI|IR|BI|IB) [^"]*[)a-z], [a-z]|^\.(IR|BR)( [^" ]+)* , ' "$(page $page)" || { echo "$page"; false; }
 	done
 }

@@ -49,7 +49,7 @@ static const char *bench(int *status, int n, const char **words)
 	struct nn_bench_setup setup = { .list = &list,
 					.bench = &options,
 					.std = &std,
-					.host = { take_note, take_note, NULL, NULL },
+					.host = { take_note, take_note, NULL, NULL, NULL },
 					.clock = &clock,
 					.devices = devices };
 	struct nn_error err = { 0 };

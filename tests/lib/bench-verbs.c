@@ -127,7 +127,7 @@ static int run(char **words)
 	struct nn_bench_setup setup = { .list = &list,
 					.bench = &options,
 					.std = &std,
-					.host = { keep_note, keep_note, NULL, NULL },
+					.host = { keep_note, keep_note, NULL, NULL, NULL },
 					.clock = real_clock ? NULL : &clock,
 					.devices = all };
 	char path[] = "/tmp/bench-verbs.XXXXXX", output[64],

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -32,12 +31,11 @@ struct nn_progress {
 struct nn_progress *nn_progress_new(int fd, struct nn_error *err)
 {
 	struct nn_progress *p = nn_alloc(1, sizeof *p, err);
-	const char *term = getenv("TERM");
 
 	if (!p)
 		return NULL;
 	p->fd = fd;
-	p->bar = fd >= 0 && isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+	p->bar = nn_terminal_redraws(fd);
 	return p;
 }
 
