@@ -25,7 +25,8 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 			       nn_input_name(input));
 	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model%s",
 		       nn_input_name(input), nn_format_article(format), nn_format_word(format),
-		       format == NN_FORMAT_zip || format == NN_FORMAT_npy
+		       format == NN_FORMAT_zip || format == NN_FORMAT_npy ||
+				       format == NN_FORMAT_hdf5
 			       ? "; weights made elsewhere want a net beside them: -m TEXT"
 			       : "");
 }

@@ -28,7 +28,7 @@ const char *nn_format_word(enum nn_format_id id)
 
 const char *nn_format_article(enum nn_format_id id)
 {
-	return strchr("aeiox", formats[id].word[0]) ? "an" : "a";
+	return strchr("aehiox", formats[id].word[0]) ? "an" : "a";
 }
 
 /*

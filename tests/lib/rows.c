@@ -405,8 +405,8 @@ static void arrays(void)
 	text_is(show(h), "npy+total[ 1 2; 3 4;]|", "rows: other arrays are not");
 	put_bytes("x.npy", "\x89HDF\r\n\x1a\naaa", 11);
 	text_is(show(h),
-		"1: x.npy: looks like a hdf5 file, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, "
-		".npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures",
+		"1: x.npy: looks like an hdf5 file, expected CSV or TSV, JSON lines, LIBSVM, .npy, "
+		"IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures",
 		"rows: another kind is named");
 }
 

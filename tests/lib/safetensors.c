@@ -85,6 +85,12 @@ static void st_other_files(void)
 		"zip: looks like a zip file, not a model; weights made elsewhere want a net beside "
 		"them: -m TEXT",
 		"safetensors: a zip file is named");
+	put_bytes("h5", "\x89HDF\r\n\x1a\naa", 10);
+	fails_as(nn_st_read(&st, "h5", &err), &err, NN_EFORMAT,
+		 "h5: looks like an hdf5 file, not a model; weights made elsewhere want a net "
+		 "beside "
+		 "them: -m TEXT",
+		 "safetensors: an HDF5 file is named");
 	put_bytes("gz", "\x1f\x8b\x08\0aaaaaaaaaa", 14);
 	fails_as(nn_st_read(&st, "gz", &err), &err, NN_EFORMAT,
 		 "gz: looks like a gzip file, not a model",
