@@ -16,13 +16,14 @@ run_tests = $(run_env) $(SHELL) $(srcdir)/tests/run
 check-local:
 	@$(run_tests) $(or $(TESTS),$(CHECK_TESTS))
 check-long: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
-	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(CUDA_HOST_MODULES) \
+		$(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks, referees, other devices and example nets through what the others run too, or count with
 # numbers alone: for builds that are ten times as slow.
 QUICK_TESTS = $(filter-out tests/lib/bench-pick tests/lib/math \
 	$(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats \
-	device-cuda.bats device-products.bats device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
+	device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
 	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
 	train-tensor.bats train-torch.sh),$(CHECK_TESTS))
 check-quick: all
@@ -49,11 +50,12 @@ clean-tests:
 	rm -rf arm tsan tests/device/simt tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 # Then tests of the tools that know nothing of it, as check-device runs them; TOOLS=all: all of those, which takes long.
-CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
+CUDA_HOST_TESTS = tests/lib/recurrent tests/table/losses tests/table/ops tests/table/optimizers tests/cli/device-cuda.bats tests/cli/device-products.bats tests/cli/device.bats \
+	tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
 CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats fold.bats keep.bats score.bats serve.bats tables.bats \
 	train-checkpoint.bats train-init.bats train-threshold.bats train-weight.bats train.bats)
 check-cuda-host: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(CUDA_HOST_MODULES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
 	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(if $(filter all,$(TOOLS)),$(DEVICE_TESTS),$(CUDA_HOST_TOOLS)))
 # The same for Arm of 64 bits under qemu, in arm/: what its kernels alone compute, and models and predictions of both.
@@ -536,13 +538,15 @@ EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
-check_LTLIBRARIES += tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la tests/device/runtime/nn-cuda.la
+check_LTLIBRARIES += tests/device/nn-cuda.la tests/device/apart/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
 # a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
 tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/apart
-# the kernels of lib/device/cuda in their host form, in a third place
+# the kernels of lib/device/cuda in their host form, in a third place, for check-cuda-host and check-long
+CUDA_HOST_MODULES = tests/device/cuda/nn-cuda.la tests/device/runtime/nn-cuda.la tests/device/plain/nn-cuda.la tests/device/cublas/libcublasLt.la
+EXTRA_LTLIBRARIES += $(CUDA_HOST_MODULES)
 if NN_X86
 CUDA_HOST_OPT = $(if $(shell grep -sw fma /proc/cpuinfo | grep -w avx2),$(NN_AVX2)) # else a fused multiply-add is a call
 endif
@@ -570,14 +574,12 @@ tests_device_runtime_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_bui
 tests_device_runtime_nn_cuda_la_LIBADD = $(nn_simt_host) $(nn_cuda_asks) -lm
 tests_device_runtime_nn_cuda_la_DEPENDENCIES = $(nn_simt_host) $(nn_cuda_asks)
 # the same as it is built without the library's header
-check_LTLIBRARIES += tests/device/plain/nn-cuda.la
 tests_device_plain_nn_cuda_la_SOURCES = tests/device/runtime.c lib/device/cuda/blas-none.c lib/device/cuda/open.c lib/device/cuda/queue.c
 tests_device_plain_nn_cuda_la_CPPFLAGS = $(tests_device_runtime_nn_cuda_la_CPPFLAGS)
 tests_device_plain_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/plain
 tests_device_plain_nn_cuda_la_LIBADD = $(tests_device_runtime_nn_cuda_la_LIBADD)
 tests_device_plain_nn_cuda_la_DEPENDENCIES = $(nn_simt_host) $(nn_cuda_asks)
 # and the library of products beside it, in a place of its own: LD_LIBRARY_PATH
-check_LTLIBRARIES += tests/device/cublas/libcublasLt.la
 tests_device_cublas_libcublasLt_la_SOURCES = tests/device/cublaslt.c tests/device/runtime/cublasLt.h
 tests_device_cublas_libcublasLt_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS)
 tests_device_cublas_libcublasLt_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT) $(CUDA_HOST_OPT)
@@ -588,10 +590,9 @@ tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats \
-	tests/cli/device-products.bats
+CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/cuda-module.bats tests/cli/device.bats tests/cli/device-ranks.bats
 CHECK_LONG_TESTS += tests/device/products.py
-EXTRA_DIST += tests/device/on-gpu tests/device/layers.py tests/device/faults.py
+EXTRA_DIST += $(filter %.bats,$(CUDA_HOST_TESTS)) tests/device/on-gpu tests/device/layers.py tests/device/faults.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nn-cuda.so itself: loaded without a driver or a GPU; its kernels in their host form (tests/device/cuda-host.c).
+# nn-cuda.so's kernels in their host form (tests/device/cuda-host.c), and all of it over a runtime of the tests: make check-cuda-host.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
@@ -7,27 +7,6 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || return
   printf 'a,b,kind\n' >some.csv
   awk 'BEGIN { for (i = 0; i < 96; i++) printf "%g,%g,%s\n", sin(i), cos(i * i), i % 3 ? "x" : "y" }' >>some.csv
-}
-
-@test "cuda: the module without a GPU is status 3 and one line that says what is missing" {
-  module=$NN_BUILD/lib/.libs
-  [ -e "$module/nn-cuda.so" ] || skip "built without CUDA"
-  [ ! -e /dev/nvidiactl ] || skip "a GPU is here"
-  export NN_MODULE_PATH=$module
-  run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda -o m.st some.csv
-  [ -z "$output" ]
-  [ ${#stderr_lines[@]} = 1 ]
-  [[ $stderr == "nn-train: device cuda: "*CUDA* ]]
-  [ ! -e m.st ]
-  run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda:3 -o m.st some.csv
-  [[ $stderr == "nn-train: device cuda:3: "*CUDA* ]]
-}
-
-@test "cuda: nothing but libc and libnn has to be there to load the module" {
-  module=$NN_BUILD/lib/.libs/nn-cuda.so
-  [ -e "$module" ] || skip "built without CUDA"
-  readelf -d "$module" >dynamic
-  [ "$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' dynamic | grep -vE '^(libnn|libc|libm|libpthread|libdl|librt|ld-linux[^ ]*|libasan|libubsan)\.so\.[0-9]+$')" = "" ]
 }
 
 @test "cuda: its kernels make the CPU's model and predictions in f32 and f64" {

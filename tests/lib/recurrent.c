@@ -247,14 +247,19 @@ static void check(const struct nn_device *device)
 	   nn_dtype_name(device->dtype));
 }
 
-/* The kernels of nn-cuda.so in their host form (tests/device/cuda-host.c). */
+/*
+ * The kernels of nn-cuda.so in their host form (tests/device/cuda-host.c), where make
+ * check-cuda-host or check-long has built it.
+ */
 static void check_cuda(void)
 {
-	const char *build = getenv("NN_BUILD");
+	const char *build = getenv("NN_BUILD"), *module = getenv("NN_TEST_MODULE");
 	const struct nn_device *device;
 	struct nn_error err;
 	char path[4096];
 
+	if (!module || strcmp(module, "cuda") != 0)
+		return;
 	snprintf(path, sizeof path, "%s/tests/device/cuda/.libs", build ? build : ".");
 	setenv("NN_MODULE_PATH", path, 1);
 	device = nn_device_open("cuda:9", NN_F32, &err);
