@@ -93,8 +93,9 @@ static size_t memory_of(const struct nn_dataset *ds, const struct nn_format *for
 {
 	if (format->named)
 		return ds->files.may_take.pictures;
-	return (format->header || format->tensors) && ds->schema->n_inputs == 1 &&
-			       nn_schema_lengths(ds->schema) == 1 && !ds->files.first
+	return (format->header || format->tensors) &&
+			       nn_schema_lengths(ds->schema) == ds->schema->n_inputs &&
+			       !ds->files.first
 		       ? ds->files.may_take.arrays
 		       : 0;
 }
@@ -436,7 +437,7 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 	struct nn_reading reading = { format, NULL, true, targets };
 
 	/* rows are taken once and in order: large arrays may as well stay where they are */
-	if (ds && format->tensors && ds->schema->n_inputs == 1 && nn_schema_lengths(ds->schema) == 1)
+	if (ds && format->tensors && nn_schema_lengths(ds->schema) == ds->schema->n_inputs)
 		ds->files.memory = 1;
 	return ds ? give(dataset, ds, read_rows(ds, input, &reading, err)) : -1;
 }

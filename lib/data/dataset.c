@@ -12,8 +12,10 @@ void nn_dataset_free(struct nn_dataset *ds)
 {
 	if (!ds)
 		return;
-	for (size_t i = 0; ds->inputs && i < ds->schema->n_inputs; i++)
+	for (size_t i = 0; ds->inputs && i < ds->schema->n_inputs; i++) {
 		nn_array_free(&ds->inputs[i].array);
+		nn_file_rows_free(ds->inputs[i].file);
+	}
 	for (size_t i = 0; ds->targets && i < ds->schema->n_targets; i++) {
 		nn_block_free(&ds->targets[i].values);
 		nn_free(ds->targets[i].place);
@@ -27,7 +29,6 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_text_free(&ds->files.stems);
 	nn_input_close(ds->files.stream);
 	nn_picture_store_free(ds->files.pictures);
-	nn_file_rows_free(ds->files.in_file);
 	nn_sequences_free(ds->sequences);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);

@@ -20,6 +20,8 @@ enum nn_normalize {
 struct nn_data_input {
 	struct nn_row_block source;
 	struct nn_array array; /* unless it comes from the table */
+	/* rows that stay in a cache or an array (array/file-rows.h); NULL: they lie in memory */
+	struct nn_file_rows *file;
 };
 
 struct nn_data_target {
@@ -77,8 +79,6 @@ struct nn_data_files {
 		size_t pictures, arrays; /* as nn_want has it */
 	} may_take;
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
-	struct nn_file_rows
-		*in_file; /* rows that stay in a cache or an array (array/file-rows.h); or NULL */
 };
 
 struct nn_dataset {
@@ -132,38 +132,51 @@ struct nn_raw_target {
 
 /*
  * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or
- * files.in_file says; and one of them, as it is there or decoded.
+ * the inputs' `file` says (of none: that of memory); and one of them, as it is there or decoded.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
-void nn_dataset_stream_file(struct nn_dataset *ds);
+void nn_dataset_stream_files(struct nn_dataset *ds);
 int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
 			   struct nn_error *err);
-int nn_dataset_file_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+int nn_dataset_file_row(const struct nn_dataset *ds, size_t input, uint64_t row, unsigned char *to,
 			struct nn_error *err);
 struct nn_file_rows;
 void nn_file_rows_free(struct nn_file_rows *rows); /* NULL allowed */
-/* Rows of the input that do not lie in memory, and one of them as its file has it. */
+/* streamed.c: has an input rows in a file of arrays or a cache? */
+bool nn_dataset_in_files(const struct nn_dataset *ds);
+/* Rows of an input, or of any, that do not lie in memory, and one of them as its file has it. */
+static inline bool nn_dataset_input_streams(const struct nn_dataset *ds, size_t input)
+{
+	return ds->files.pictures || ds->inputs[input].file;
+}
 static inline bool nn_dataset_streams(const struct nn_dataset *ds)
 {
-	return ds->files.pictures || ds->files.in_file;
+	return ds->files.pictures || nn_dataset_in_files(ds);
 }
-static inline int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row,
+static inline int nn_dataset_stream_row(const struct nn_dataset *ds, size_t input, uint64_t row,
 					unsigned char *to, struct nn_error *err)
 {
-	return (ds->files.in_file ? nn_dataset_file_row : nn_dataset_picture_row)(ds, row, to, err);
+	return ds->files.pictures ? nn_dataset_picture_row(ds, row, to, err)
+				  : nn_dataset_file_row(ds, input, row, to, err);
 }
-/* streamed.c: each of them in turn, as row 0 of a block of one, until visit is -1. */
-int nn_dataset_stream_each(const struct nn_dataset *ds,
+/* streamed.c: each of an input in turn, as row 0 of a block of one, until visit is -1. */
+int nn_dataset_stream_each(const struct nn_dataset *ds, size_t input,
 			   int (*visit)(void *arg, const struct nn_row_block *row, size_t number,
 					struct nn_error *err),
 			   void *arg, struct nn_error *err);
 
 /*
- * streamed.c: what sources of such rows give for an input, of rows that lie at `made` and of those
- * that are fetched on the spot. And what every source over a dataset gives (dataset.c).
+ * streamed.c: where an input begins in a row that was made of those that stream, side by side;
+ * n_inputs: the bytes of such a row.
  */
-int nn_dataset_fill_made(const void *data, size_t input, const unsigned char *made, size_t n,
-			 bool channels_last, void *values, struct nn_error *err);
+size_t nn_dataset_made_at(const struct nn_dataset *ds, size_t input);
+/*
+ * What sources of such rows give for an input, of rows that lie at `made` and of those that are
+ * fetched on the spot. And what every source over a dataset gives (dataset.c).
+ */
+int nn_dataset_fill_made(const void *data, size_t input, const uint64_t *rows,
+			 const unsigned char *made, size_t n, bool channels_last, void *values,
+			 struct nn_error *err);
 int nn_dataset_fill_streamed(const void *data, size_t input, const uint64_t *rows, size_t n,
 			     bool channels_last, void *values, struct nn_error *err);
 int nn_dataset_source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
@@ -205,8 +218,8 @@ int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct n
 			    struct nn_raw_target *raw, struct nn_error *err);
 
 /*
- * array/stay.c: does an array take more than it may? Then it stays in a file: files.in_file, and an
- * array without data of the first input. The source is made when its rows are set.
+ * array/stay.c: does an array take more than it may? Then it stays in a file: that of the first
+ * input, whose array has no data. The source is made when its rows are set.
  */
 bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *input,
 			    const struct nn_npy_header *header);
@@ -214,10 +227,10 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 			   const struct nn_npy_header *header, bool pictures, bool nan_allowed,
 			   struct nn_error *err);
 
-/* The same of a tensor whose values were not read: fd (borrowed) has them from `at` on. */
-int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place,
-			    const struct nn_st_tensor *tensor, int fd, uint64_t at, bool nan_allowed,
-			    struct nn_error *err);
+/* The same of any input's tensor, not read: fd (borrowed) has its values from `at` on. */
+int nn_dataset_leave_tensor(struct nn_dataset *ds, size_t input, const char *place,
+			    const struct nn_st_tensor *tensor, int fd, uint64_t at,
+			    bool nan_allowed, struct nn_error *err);
 
 /* measure.c: the sums of columns of an input over rows[n], and how many values are there. */
 int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,

@@ -12,6 +12,7 @@ struct sums {
 	size_t n;
 	/* rows that do not lie in memory: where each is decoded, and what went wrong */
 	const struct nn_dataset *streams;
+	size_t input;
 	unsigned char *decoded;
 	int status;
 	struct nn_error *err;
@@ -32,7 +33,7 @@ static double value_of(const struct sums *m, const struct nn_row_block *s, uint6
 static size_t take(struct sums *m, uint64_t row)
 {
 	if (m->streams && m->status == 0)
-		m->status = nn_dataset_stream_row(m->streams, row, m->decoded, m->err);
+		m->status = nn_dataset_stream_row(m->streams, m->input, row, m->decoded, m->err);
 	return m->status == 0 ? m->n : 0;
 }
 
@@ -120,7 +121,8 @@ int nn_dataset_sum_columns(const struct nn_dataset *ds, size_t input, const uint
 	struct sums m = { .mean = sums,
 			  .present = present,
 			  .n = ds->schema->inputs[input].n_columns,
-			  .streams = nn_dataset_streams(ds) ? ds : NULL };
+			  .streams = nn_dataset_input_streams(ds, input) ? ds : NULL,
+			  .input = input };
 	uint64_t *steps;
 
 	if (find_steps(ds, input, &rows, &n, &steps, err) < 0 || open_stream(&m, s, err) < 0)
@@ -166,7 +168,8 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 			 struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct sums m = { .streams = nn_dataset_streams(ds) ? ds : NULL };
+	struct sums m = { .streams = nn_dataset_input_streams(ds, input) ? ds : NULL,
+			  .input = input };
 	uint64_t *steps;
 	int status = find_steps(ds, input, &rows, &n, &steps, err);
 

@@ -61,30 +61,46 @@ static bool steps_miss(const struct nn_dataset *ds, size_t input, size_t row)
 	return found;
 }
 
+/* An input whose rows stay in a file. */
+struct streamed {
+	struct nn_dataset *ds;
+	size_t input;
+};
+
 static int note_row(void *arg, const struct nn_row_block *row, size_t number, struct nn_error *err)
 {
-	struct nn_dataset *ds = arg;
+	const struct streamed *s = arg;
 
 	(void)err;
-	ds->left_out[number] = input_misses(ds, 0, row, 0);
+	s->ds->left_out[number] |= input_misses(s->ds, s->input, row, 0);
 	return 0;
+}
+
+static int note_rows(struct nn_dataset *ds, size_t input, struct nn_error *err)
+{
+	struct streamed s = { ds, input };
+
+	return ds->inputs[input].source.dtype == NN_U8
+		       ? 0
+		       : nn_dataset_stream_each(ds, input, note_row, &s, err);
 }
 
 int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 {
-	bool streams = ds->files.in_file;
 	size_t n = 0;
 
-	if (ds->rules.missing != NN_MISSING_DROP || (ds->source.ops && !streams && !ds->sequences))
+	if (ds->rules.missing != NN_MISSING_DROP ||
+	    (ds->source.ops && !nn_dataset_in_files(ds) && !ds->sequences))
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;
-	if (streams && ds->inputs[0].source.dtype != NN_U8 &&
-	    nn_dataset_stream_each(ds, note_row, ds, err) < 0)
-		return -1;
+	for (size_t i = 0; i < ds->schema->n_inputs; i++)
+		if (ds->inputs[i].file && note_rows(ds, i, err) < 0)
+			return -1;
 	for (size_t r = 0; r < ds->rows; r++) {
-		for (size_t i = 0; !streams && i < ds->schema->n_inputs; i++)
-			ds->left_out[r] |= ds->sequences && i == ds->sequences->input
+		for (size_t i = 0; i < ds->schema->n_inputs; i++)
+			ds->left_out[r] |= ds->inputs[i].file ? false
+					   : ds->sequences && i == ds->sequences->input
 						   ? steps_miss(ds, i, r)
 						   : input_misses(ds, i, &ds->inputs[i].source, r);
 		for (size_t i = 0; i < ds->schema->n_targets; i++)

@@ -41,7 +41,7 @@ static size_t input_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const struct nn_row_block *source = &ds->inputs[i].source;
 
-		if (nn_dataset_streams(ds))
+		if (nn_dataset_input_streams(ds, i))
 			continue; /* they stay in their files */
 		if (i == 0 || source->data != ds->inputs[0].source.data)
 			bytes += ds->rows * source->stride *
@@ -73,7 +73,7 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, size_t rows, size_t batch, 
 	if (ds->rows == 0)
 		return 0;
 	if (nn_dataset_streams(ds))
-		inputs = (double)nn_ahead_bytes(&ds->source, batch, memory);
+		inputs += (double)nn_ahead_bytes(&ds->source, batch, memory);
 	else if (memory && inputs > (double)memory)
 		/* pictures are decoded into memory until they turn out to take more */
 		inputs = ds->files.decoded

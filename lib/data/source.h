@@ -35,9 +35,10 @@ struct nn_source_stages {
 	struct nn_stage stage[4];
 	/* of a row when it is done, and of what a stage hands to the next in the mean */
 	void (*sizes)(const void *data, size_t *row_bytes, size_t *handed_bytes);
-	/* As fill_input and fill_target below, of rows that lie at `made`, row_bytes each. */
-	int (*fill_input)(const void *data, size_t input, const unsigned char *made, size_t n,
-			  bool channels_last, void *values, struct nn_error *err);
+	/* As fill_input and fill_target below, of rows[n] that lie at `made`, row_bytes each. */
+	int (*fill_input)(const void *data, size_t input, const uint64_t *rows,
+			  const unsigned char *made, size_t n, bool channels_last, void *values,
+			  struct nn_error *err);
 	int (*fill_target)(const void *data, size_t target, const uint64_t *rows,
 			   const unsigned char *made, size_t n, void *values, struct nn_error *err);
 };

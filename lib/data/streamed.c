@@ -2,16 +2,54 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
-int nn_dataset_fill_made(const void *data, size_t input, const unsigned char *made, size_t n,
-			 bool channels_last, void *values, struct nn_error *err)
+bool nn_dataset_in_files(const struct nn_dataset *ds)
 {
-	const struct nn_dataset *ds = data;
+	for (size_t i = 0; i < ds->schema->n_inputs; i++)
+		if (ds->inputs[i].file)
+			return true;
+	return false;
+}
+
+static size_t row_bytes(const struct nn_row_block *source)
+{
+	return source->stride * nn_dtype_size(source->dtype);
+}
+
+/* Bytes and numbers may lie side by side: each begins where numbers may. */
+size_t nn_dataset_made_at(const struct nn_dataset *ds, size_t input)
+{
+	size_t at = 0, unit = ds->schema->n_inputs > 1 ? nn_dtype_size(ds->dtype) : 1;
+
+	for (size_t i = 0; i < input; i++)
+		if (nn_dataset_input_streams(ds, i))
+			at += (row_bytes(&ds->inputs[i].source) + unit - 1) / unit * unit;
+	return at;
+}
+
+/* Rows that lie at `made`, `step` bytes from one to the next. */
+static void fill_rows(const struct nn_dataset *ds, size_t input, const unsigned char *made,
+		      size_t step, size_t n, bool channels_last, void *values)
+{
 	struct nn_row_block block = ds->inputs[input].source;
 
-	(void)err;
 	block.data = made;
+	block.stride = step / nn_dtype_size(block.dtype);
 	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &block, NULL, n, channels_last,
 		      values);
+}
+
+int nn_dataset_fill_made(const void *data, size_t input, const uint64_t *rows,
+			 const unsigned char *made, size_t n, bool channels_last, void *values,
+			 struct nn_error *err)
+{
+	const struct nn_dataset *ds = data;
+
+	(void)err;
+	if (nn_dataset_input_streams(ds, input))
+		fill_rows(ds, input, made + nn_dataset_made_at(ds, input),
+			  nn_dataset_made_at(ds, ds->schema->n_inputs), n, channels_last, values);
+	else
+		nn_dataset_fill_input(ds, input, rows, n, channels_last, values);
 	return 0;
 }
 
@@ -19,35 +57,39 @@ int nn_dataset_fill_streamed(const void *data, size_t input, const uint64_t *row
 			     bool channels_last, void *values, struct nn_error *err)
 {
 	const struct nn_dataset *ds = data;
-	size_t row_bytes = ds->coding->inputs[input].size * nn_dtype_size(ds->dtype), bytes, handed;
+	size_t filled = ds->coding->inputs[input].size * nn_dtype_size(ds->dtype),
+	       bytes = row_bytes(&ds->inputs[input].source);
 	unsigned char *made;
 	int status;
 
-	ds->source.ops->stages->sizes(ds, &bytes, &handed);
+	if (!nn_dataset_input_streams(ds, input)) {
+		nn_dataset_fill_input(ds, input, rows, n, channels_last, values);
+		return 0;
+	}
 	made = nn_alloc(1, bytes, err);
 	status = made ? 0 : -1;
 	for (size_t i = 0; status == 0 && i < n; i++) {
-		status = nn_dataset_stream_row(ds, rows[i], made, err);
+		status = nn_dataset_stream_row(ds, input, rows[i], made, err);
 		if (status == 0)
-			status = nn_dataset_fill_made(ds, input, made, 1, channels_last,
-						      (char *)values + i * row_bytes, err);
+			fill_rows(ds, input, made, bytes, 1, channels_last,
+				  (char *)values + i * filled);
 	}
 	nn_free(made);
 	return status;
 }
 
-int nn_dataset_stream_each(const struct nn_dataset *ds,
+int nn_dataset_stream_each(const struct nn_dataset *ds, size_t input,
 			   int (*visit)(void *arg, const struct nn_row_block *row, size_t number,
 					struct nn_error *err),
 			   void *arg, struct nn_error *err)
 {
-	struct nn_row_block row = ds->inputs[0].source;
+	struct nn_row_block row = ds->inputs[input].source;
 	unsigned char *values = nn_alloc(row.stride, nn_dtype_size(row.dtype), err);
 	int status = values ? 0 : -1;
 
 	row.data = values;
 	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
-		status = nn_dataset_stream_row(ds, r, values, err);
+		status = nn_dataset_stream_row(ds, input, r, values, err);
 		if (status == 0)
 			status = visit(arg, &row, r, err);
 	}

@@ -96,6 +96,25 @@ for name, x in (("s4.safetensors", X), ("nan.safetensors", X[:-4] + struct.pack(
                        "y": {"dtype": "I64", "shape": [MANY], "data_offsets": [len(X), len(X) + len(L)]}}).encode()
     write(name, struct.pack("<Q", len(head)) + head + x + L)
 
+# several inputs: numbers, bytes of an odd number, and one that is too small to stay in its file
+NINE, ONE = [MANY, 9], [MANY, 1]
+GAPS, FEW_GAPS = list(many), many[:9 * MANY]
+GAPS[3 * WIDE + 1] = GAPS[4000 * WIDE] = GAPS[4000 * WIDE + 5] = FEW_GAPS[7 * 9] = float("nan")
+PARTS = {"a": F4, "b": npy("|u1", "B", NINE, counts[:9 * ROWS] * 200), "c": npy("|u1", "B", ONE, counts[:ROWS] * 200), "y": Y}
+for name, method, members in (("several.npz", zipfile.ZIP_STORED, {}), ("dseveral.npz", zipfile.ZIP_DEFLATED, {"a": FB}),
+                              ("fseveral.npz", zipfile.ZIP_STORED, {"a": F8, "b": npy("<f4", "f", NINE, many[:9 * MANY])}),
+                              ("gaps.npz", zipfile.ZIP_STORED, {"a": npy("<f4", "f", long_shape, GAPS), "b": npy("<f8", "d", NINE, FEW_GAPS)})):
+    with zipfile.ZipFile(name, "w", method) as z:
+        for member, data in {**PARTS, **members}.items():
+            with z.open(member + ".npy", "w", force_zip64=True) as f:
+                f.write(data)
+parts, head = {"a": ("F32", long_shape, X), "b": ("U8", NINE, bytes(counts[:9 * ROWS] * 200)), "c": ("U8", ONE, bytes(counts[:ROWS] * 200)), "y": ("I64", [MANY], L)}, {}
+for name, (dtype, dims, data) in parts.items():
+    begin = sum(h["data_offsets"][1] - h["data_offsets"][0] for h in head.values())
+    head[name] = {"dtype": dtype, "shape": dims, "data_offsets": [begin, begin + len(data)]}
+head = json.dumps(head).encode()
+write("several.safetensors", struct.pack("<Q", len(head)) + head + b"".join(data for _, _, data in parts.values()))
+
 # 32 MiB, in few steps
 piece = struct.pack("<4096f", *[((i * 7919) % 1000 - 500) / 128 for i in range(4096)])
 with open("big.npy", "wb") as file:
@@ -110,3 +129,13 @@ with zipfile.ZipFile("bigf.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as 
             file.write(struct.pack(">4096f", *struct.unpack("<4096f", piece)))
     with z.open("y.npy", "w") as file:
         file.write(npy("|u1", "B", [1 << 17], [0, 1] * (1 << 16)))
+
+# two inputs of 16 MiB
+with zipfile.ZipFile("bigs.npz", "w") as z:
+    for name in "ab":
+        with z.open(name + ".npy", "w", force_zip64=True) as file:
+            file.write(npy("<f4", "f", [1 << 16, 64], []))
+            for _ in range(1024):
+                file.write(piece)
+    with z.open("y.npy", "w") as file:
+        file.write(npy("|u1", "B", [1 << 16], []) + bytes([0, 1] * (1 << 15)))

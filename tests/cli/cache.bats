@@ -107,6 +107,12 @@ END
   same "${table[@]}" --missing=drop --weight=w --input-memory=900 --valid=v.csv
   grep -q 'note: input: read: ' said
   same -m 'dense 8, relu, dense ?' --target=b t.csv --missing=drop --normalize=minmax --input-memory=1K
+  # and those of several inputs, categories among them
+  printf 'n: input columns=a,b\ndense 3\nwide: tanh\nc: input columns=city,id\nembedding 3\ndeep: flatten\nconcat from=wide+deep\ndense ?\n' >m.nn
+  same -m m.nn --target=y t.csv --missing=drop --input-memory=700 --valid=v.csv
+  grep -q 'note: input: read: ' said
+  same -m m.nn --target=y t.csv --missing=mean --normalize=standard --input-memory=500
+  grep -q 'note: input: .* of samples that are read in them' said
 }
 
 @test "cache: --explain says what a training takes that finds its rows there, and one that does not" {

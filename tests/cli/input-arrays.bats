@@ -118,6 +118,62 @@ same() {
   nn-predict all --score d4.npz | cmp score -
 }
 
+# several inputs, of which `c` is too small to stay
+several=$'a: input 12\nwide: dense 5\nb: input 9\nfew: dense 3\nc: input 1\nconcat from=wide+few+c\nrelu\ndense ?'
+
+# stay OPTION... DATA: several inputs in memory, read ahead, and on the spot
+stay() {
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --epochs=2 "$@" -o all --log=all.log
+  local memory
+  for memory in 300K 20K; do
+    nn-train -v -m "$several" --loss=cross-entropy -b 1000 --epochs=2 "$@" -o some --log=some.log --input-memory=$memory 2>said
+    [ $memory = 20K ] || grep -q '^nn-train: note: input: read: ' said
+    cmp all some
+    [ "$(grep -o '"data_sha256":"[0-9a-f]*"' all.log)" = "$(grep -o '"data_sha256":"[0-9a-f]*"' some.log)" ]
+  done
+}
+
+@test "arrays: those of several inputs stay in their files, in training and in prediction" {
+  local name
+  for name in several.npz dseveral.npz fseveral.npz several.safetensors; do
+    stay $name
+    stay $name --normalize=standard --valid=0.25 --threads=3
+    nn-predict all $name >all.csv
+    gzip -c $name | nn-predict all - | cmp all.csv - # which are in memory
+    nn-predict all --score $name >score
+    gzip -c $name | nn-predict all --score - | cmp score -
+    [ -s score ]
+  done
+  stay gaps.npz --missing=drop
+  grep -q '3 of 36000 rows miss a value' said
+  stay gaps.npz --missing=mean --normalize=minmax
+  stay several.npz --valid=several.safetensors --precision=f64
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --folds=3 --epochs=1 several.npz >all
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --folds=3 --epochs=1 several.npz --input-memory=200K >some
+  cmp all some
+  # an embedding's numbers of categories are counted where they lie
+  nn-train -q -m $'a: input 12\nwide: dense 5\nb: input 9\nembedding 2\nfew: flatten\nconcat from=wide+few\ndense ?' several.npz -b 1000 --epochs=1 -o all
+  nn-train -q -m $'a: input 12\nwide: dense 5\nb: input 9\nembedding 2\nfew: flatten\nconcat from=wide+few\ndense ?' several.npz -b 1000 --epochs=1 -o some --input-memory=200K
+  cmp all some
+}
+
+@test "arrays: rows of several inputs stay in a cache, too" {
+  local from
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --epochs=2 gaps.npz --missing=mean --valid=0.25 -o all
+  for from in made read; do
+    nn-train -v -m "$several" --loss=cross-entropy -b 1000 --epochs=2 gaps.npz --missing=mean --valid=0.25 --cache=cache --input-memory=300K -o some 2>said
+    grep -q '^nn-train: note: input: read: ' said
+    cmp all some
+  done
+  rm cache
+}
+
+@test "arrays: ranks read rows of several inputs" {
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --epochs=2 several.npz -o some --input-memory=200K --ranks=2 --threads=1 --leaves=4 || skip "no ranks here"
+  nn-train -q -m "$several" --loss=cross-entropy -b 1000 --epochs=2 several.npz -o all --leaves=4
+  cmp all some
+}
+
 @test "arrays: what is wrong with one is said in the same words" {
   local data
   for data in nan.npy nanf.npy inf.npy large.npy short.npy long.npy nan.npz text.npz crc.npz cut.npz dnan.npz dtext.npz dcrc.npz nan.safetensors "inf.npy y.npy --missing=drop" "xf4.npy y.npy -m m.nn" "xf4.npy vy.npy"; do
@@ -174,4 +230,22 @@ same() {
   nn-train -q "$@" bigf.npz -o some --log=log
   jq -es 'map(select(.event == "end"))[0].predicted.peak_bytes.measured < 25165824' log
   rm big.npy.gz
+}
+
+@test "arrays: two inputs of 16 MiB are trained on and predicted of in less than half of that" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || skip "the sanitizer takes memory of its own"
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
+  local both=$'a: input 64\none: dense 2\nb: input 64\ntwo: dense 2\nadd from=one+two\ndense ?' peak
+  set -- -m "$both" --loss=cross-entropy --epochs=1 -b 1024
+  nn-train -q "$@" --input-memory=3M bigs.npz -o some --log=log
+  peak='select(.event == "end").predicted.peak_bytes'
+  jq -c "$peak" log
+  jq -es 'map(select(.event == "end"))[0].predicted.peak_bytes | .measured < 16777216 and (.predicted - .measured | fabs) < 3145728' log
+  nn-train "$@" --explain=json --input-memory=3M bigs.npz >plan
+  jq -e --argjson taken "$(jq "$peak.measured" log)" '.memory.total - $taken | fabs < 4194304' plan
+  nn-train -q "$@" bigs.npz -o all
+  cmp all some
+  # which would not do for what lies in memory
+  ( ulimit -d 24000; nn-predict --batch=1024 -t 1 all bigs.npz ) >some.csv
+  gzip -1c bigs.npz | nn-predict all - | cmp - some.csv
 }

@@ -69,11 +69,13 @@ static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
 	*handed_bytes = 1;
 }
 
-static int fill_made(const void *data, size_t input, const unsigned char *made, size_t n, bool last,
-		     void *values, struct nn_error *err)
+static int fill_made(const void *data, size_t input, const uint64_t *rows,
+		     const unsigned char *made, size_t n, bool last, void *values,
+		     struct nn_error *err)
 {
 	(void)data;
 	(void)input;
+	(void)rows;
 	(void)last;
 	(void)err;
 	memcpy(values, made, 4 * n);

@@ -48,7 +48,7 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 	if (!made)
 		return source->ops->fill_input(source->data, input, rows, n, channels_last, values,
 					       err);
-	status = source->ops->stages->fill_input(source->data, input, made, n, channels_last,
+	status = source->ops->stages->fill_input(source->data, input, rows, made, n, channels_last,
 						 values, err);
 	atomic_fetch_add(&m->form->fill_ns, (uint64_t)((nn_now_s() - start) * 1e9));
 	atomic_fetch_add(&m->form->filled, n);

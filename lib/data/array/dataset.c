@@ -98,8 +98,8 @@ static int check_rows(const struct nn_dataset *ds, size_t i, struct categories *
 {
 	const struct nn_row_block *source = &ds->inputs[i].source;
 
-	return nn_dataset_streams(ds)
-		       ? nn_dataset_stream_each(ds, check_row, c, err)
+	return nn_dataset_input_streams(ds, i)
+		       ? nn_dataset_stream_each(ds, i, check_row, c, err)
 		       : nn_dataset_check_categories(source, ds->rows, source->stride, c->most, 0,
 						     c->place, c->count, err);
 }
@@ -278,7 +278,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		snprintf(place, sizeof place, "%.90s: tensor %s", file,
 			 nn_quote(quoted, t->name, strlen(t->name)));
 		if ((nn_st_later_place(ds->st, t, &fd, &at)
-			     ? nn_dataset_leave_tensor(ds, place, t, fd, at,
+			     ? nn_dataset_leave_tensor(ds, i, place, t, fd, at,
 						       nn_dataset_nan_allowed(ds, i), err)
 			     : nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
 						  nn_dataset_nan_allowed(ds, i), err)) < 0 ||
@@ -287,8 +287,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 	}
 	if (nn_dataset_weigh_by(ds, ds->st, file, err) < 0)
 		return -1;
-	if (ds->files.in_file)
-		nn_dataset_stream_file(ds);
+	nn_dataset_stream_files(ds);
 	return targets ? nn_dataset_tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 
@@ -423,7 +422,6 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 	    nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err) <
 		    0)
 		return -1;
-	if (ds->files.in_file)
-		nn_dataset_stream_file(ds);
+	nn_dataset_stream_files(ds);
 	return 0;
 }

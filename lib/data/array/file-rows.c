@@ -71,30 +71,37 @@ int nn_file_rows_read(const struct nn_file_rows *rows, uint64_t first, size_t n,
 
 /* ---- a source ---- */
 
-int nn_dataset_file_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+int nn_dataset_file_row(const struct nn_dataset *ds, size_t input, uint64_t row, unsigned char *to,
 			struct nn_error *err)
 {
-	return nn_file_rows_read(ds->files.in_file, row, 1, to, err);
+	return nn_file_rows_read(ds->inputs[input].file, row, 1, to, err);
 }
 
 static int read_rows(const void *data, struct nn_stage_rows *rows, struct nn_error *err)
 {
-	const struct nn_file_rows *file = ((const struct nn_dataset *)data)->files.in_file;
-	size_t size = nn_file_rows_size(file);
+	const struct nn_dataset *ds = data;
+	size_t size = nn_dataset_made_at(ds, ds->schema->n_inputs);
 
-	for (size_t i = 0; i < rows->n; i++)
-		if (nn_file_rows_read(file, rows->rows[i], 1, rows->to + i * size, err) < 0)
-			return -1;
+	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
+		const struct nn_file_rows *file = ds->inputs[i].file;
+		unsigned char *to = rows->to + nn_dataset_made_at(ds, i);
+
+		for (size_t r = 0; file && r < rows->n; r++)
+			if (nn_file_rows_read(file, rows->rows[r], 1, to + r * size, err) < 0)
+				return -1;
+	}
 	return 0;
 }
 
 static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
 {
-	*row_bytes = nn_file_rows_size(((const struct nn_dataset *)data)->files.in_file);
+	const struct nn_dataset *ds = data;
+
+	*row_bytes = nn_dataset_made_at(ds, ds->schema->n_inputs);
 	*handed_bytes = 0;
 }
 
-void nn_dataset_stream_file(struct nn_dataset *ds)
+void nn_dataset_stream_files(struct nn_dataset *ds)
 {
 	static const struct nn_source_stages stages = {
 		.n = 1,
@@ -110,5 +117,6 @@ void nn_dataset_stream_file(struct nn_dataset *ds)
 						      .fill_weights = nn_dataset_source_weights,
 						      .stages = &stages };
 
-	ds->source = (struct nn_source){ ds->weights ? &weighed : &plain, ds, ds->rows };
+	if (nn_dataset_in_files(ds))
+		ds->source = (struct nn_source){ ds->weights ? &weighed : &plain, ds, ds->rows };
 }

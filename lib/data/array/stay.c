@@ -88,9 +88,9 @@ static int pass(struct passing *p, struct nn_input *input, const struct nn_npy_h
 	return 0;
 }
 
-/* files.in_file becomes rows of fd (taken) from `at` on; swap: they have the other order of bytes.
+/* Rows of an input are those of fd (taken) from `at` on; swap: they have the other order of bytes.
  */
-static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd, uint64_t at,
+static int set_rows(struct nn_data_input *input, const struct nn_samples *how, int fd, uint64_t at,
 		    bool swap, struct nn_error *err)
 {
 	struct nn_file_rows *rows = nn_file_rows_new(fd, how->place, err);
@@ -102,7 +102,7 @@ static int set_rows(struct nn_dataset *ds, const struct nn_samples *how, int fd,
 	rows->from = how->from;
 	rows->to = how->real;
 	rows->swap = swap;
-	ds->files.in_file = rows;
+	input->file = rows;
 	return 0;
 }
 
@@ -122,17 +122,17 @@ static int put_rows(void *arg, const void *values, size_t first, size_t n, struc
 	return keep(p, values, n, err) < 0 ? -1 : check(p, values, first, n, err);
 }
 
-/* files.in_file moves to rows in another file; those at once take a quarter of what all may. */
+/* Rows of the first input move to another file; those at once take a quarter of what all may. */
 static int turn(struct nn_dataset *ds, const struct nn_samples *how, const struct nn_npy_header *h,
 		struct nn_error *err)
 {
-	struct nn_file_rows *columns = ds->files.in_file;
+	struct nn_file_rows *columns = ds->inputs[0].file;
 	int fd = nn_unnamed_file(how->place, "rows", err), status = -1;
 	struct nn_npy_header lying = *h;
 	struct passing p = { 0 };
 	const struct nn_turn turn = { read_columns, put_rows, &p };
 
-	if (fd < 0 || set_rows(ds, how, fd, 0, false, err) < 0)
+	if (fd < 0 || set_rows(&ds->inputs[0], how, fd, 0, false, err) < 0)
 		return -1;
 	lying.swap = columns->swap;
 	if (passing_init(&p, how, fd, err) == 0) {
@@ -170,7 +170,7 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	if (kept && (fd = nn_unnamed_file(how.place, "rows", err)) < 0)
 		return -1;
 	/* what is kept has this machine's order */
-	if (set_rows(ds, &how, fd, at, h->swap && !kept, err) < 0)
+	if (set_rows(&ds->inputs[0], &how, fd, at, h->swap && !kept, err) < 0)
 		return -1;
 	if (!kept && (turned || how.real == NN_U8))
 		status = nn_input_pass(input, h->bytes, err);
@@ -180,8 +180,9 @@ int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 	return status == 0 && turned ? turn(ds, &how, h, err) : status;
 }
 
-int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place, const struct nn_st_tensor *t,
-			    int fd, uint64_t at, bool nan_allowed, struct nn_error *err)
+int nn_dataset_leave_tensor(struct nn_dataset *ds, size_t input, const char *place,
+			    const struct nn_st_tensor *t, int fd, uint64_t at, bool nan_allowed,
+			    struct nn_error *err)
 {
 	struct nn_samples how = { t->dtype,
 				  nn_sample_type(t->dtype, ds->dtype),
@@ -194,18 +195,18 @@ int nn_dataset_leave_tensor(struct nn_dataset *ds, const char *place, const stru
 	struct passing p = { 0 };
 	int status;
 
-	ds->inputs[0].array =
+	ds->inputs[input].array =
 		(struct nn_array){ .dtype = how.real,
 				   .shape = t->shape,
 				   .picture = nn_is_picture(t->dtype, &t->shape, false) };
 	if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", place);
-	if (set_rows(ds, &how, fd, at, false, err) < 0)
+	if (set_rows(&ds->inputs[input], &how, fd, at, false, err) < 0)
 		return -1;
 	status = passing_init(&p, &how, -1, err);
 	for (size_t done = 0, some; status == 0 && how.real != NN_U8 && done < n; done += some) {
 		some = n - done < CHUNK ? n - done : CHUNK;
-		status = nn_file_rows_bytes(ds->files.in_file, at + done * size, p.values,
+		status = nn_file_rows_bytes(ds->inputs[input].file, at + done * size, p.values,
 					    some * size, err);
 		if (status == 0)
 			status = check(&p, p.values, done, some, err);

@@ -22,6 +22,7 @@ struct reader {
 	struct nn_file_rows file; /* borrowed path; at: where the JSON begins */
 	struct nn_json *json;
 	const struct nn_want *want;
+	bool stays;           /* inputs of the part that is read stay in the file */
 	struct nn_error *err; /* of what is no damage: memory */
 	struct nn_error why;  /* it is made anew */
 };
@@ -105,30 +106,28 @@ static int give_slots(struct reader *r, struct nn_dataset *ds, size_t i, size_t 
 	return 0;
 }
 
-/* May rows stay in the file? */
-static bool can_stay(const struct nn_dataset *ds)
+/* Do rows stay in the file? All of them where they take more than they may. */
+static bool stays(const struct reader *r, const struct nn_dataset *ds, const struct nn_json *inputs)
 {
-	return ds->schema->n_inputs == 1 && !ds->sequences;
+	double bytes = 0;
+
+	for (size_t i = 0; i < ds->schema->n_inputs; i++)
+		bytes += (double)count_of(nn_json_get(nn_json_at(inputs, i), "section"), "bytes");
+	return r->want->memory && bytes > (double)r->want->memory && !ds->sequences;
 }
 
-static bool may_stay(const struct reader *r, const struct nn_dataset *ds, size_t bytes)
-{
-	return r->want->memory && bytes > r->want->memory && can_stay(ds);
-}
-
-static int leave_rows(struct reader *r, struct nn_dataset *ds, uint64_t at,
-		      const struct nn_row_block *source)
+static int leave_rows(struct reader *r, struct nn_data_input *input, uint64_t at)
 {
 	int fd = fcntl(r->file.fd, F_DUPFD_CLOEXEC, 3);
 	struct nn_file_rows *rows;
 
 	if (fd < 0)
 		return nn_fail_errno(r->err, NN_EFAIL, "%s: cannot read", r->file.path);
-	if (!(ds->files.in_file = rows = nn_file_rows_new(fd, r->file.path, r->err)))
+	if (!(input->file = rows = nn_file_rows_new(fd, r->file.path, r->err)))
 		return -1;
 	rows->at = at;
-	rows->values = source->stride;
-	rows->from = rows->to = source->dtype;
+	rows->values = input->source.stride;
+	rows->from = rows->to = input->source.dtype;
 	return 0;
 }
 
@@ -158,8 +157,8 @@ static int read_input(struct reader *r, struct nn_dataset *ds, size_t i,
 		return -1;
 	if (find_section(r, section, rows, size, &at, &bytes) < 0)
 		return -1;
-	if (may_stay(r, ds, bytes))
-		return leave_rows(r, ds, at, &ds->inputs[i].source);
+	if (r->stays)
+		return leave_rows(r, &ds->inputs[i], at);
 	if (load(r, section, rows, size, &ds->inputs[i].array.block) < 0)
 		return -1;
 	ds->inputs[i].source.data = ds->inputs[i].array.block.data;
@@ -321,6 +320,7 @@ static int read_part(struct reader *r, struct nn_dataset *ds, const struct nn_js
 	if (read_sequences(r, ds, nn_json_get(part, "sequences")) < 0 ||
 	    read_beside(r, ds, part) < 0)
 		return -1;
+	r->stays = stays(r, ds, inputs);
 	for (size_t i = 0; i < ds->schema->n_inputs; i++)
 		if (read_input(r, ds, i, nn_json_at(inputs, i)) < 0)
 			return -1;
@@ -343,9 +343,9 @@ static int finish(struct reader *r, struct nn_dataset *ds)
 			return -1;
 	if (ds->sequences)
 		nn_sequences_source(ds);
-	else if (ds->files.in_file)
-		nn_dataset_stream_file(ds);
-	ds->files.memory = ds->files.in_file ? r->want->memory : 0;
+	else
+		nn_dataset_stream_files(ds);
+	ds->files.memory = r->stays ? r->want->memory : 0;
 	return 0;
 }
 
@@ -506,7 +506,7 @@ static bool has(const char *path, const char *key)
 /* As finish. */
 static void plan(struct nn_dataset *ds, size_t memory)
 {
-	if (!can_stay(ds) || !nn_cache_takes(ds))
+	if (ds->sequences || !nn_cache_takes(ds))
 		return;
 	ds->files.memory = memory;
 	ds->files.decoded = false;

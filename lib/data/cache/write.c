@@ -89,8 +89,8 @@ static void make_row(void *arg, size_t i, int thread)
 	struct nn_error error = { 0 };
 
 	(void)thread;
-	if (nn_dataset_streams(p->ds)) {
-		if (nn_dataset_stream_row(p->ds, p->from + i, to, &error) < 0 &&
+	if (nn_dataset_input_streams(p->ds, p->input)) {
+		if (nn_dataset_stream_row(p->ds, p->input, p->from + i, to, &error) < 0 &&
 		    !atomic_exchange(&p->failed, true))
 			p->error = error;
 		return;
@@ -124,7 +124,7 @@ static int put_input(struct cache *c, const struct nn_dataset *ds, size_t i, str
 {
 	const struct nn_row_block *source = &ds->inputs[i].source;
 	struct section s = { .at = c->at };
-	bool steps = ds->sequences && ds->sequences->input == i;
+	bool steps = ds->sequences && ds->sequences->input == i, made;
 	struct piece p = { .ds = ds, .input = i };
 	size_t rows = steps ? nn_sequence_begin(ds->sequences, ds->rows) : ds->rows;
 
@@ -132,10 +132,10 @@ static int put_input(struct cache *c, const struct nn_dataset *ds, size_t i, str
 		   : steps                       ? nn_sequences_step(ds)
 						 : source->stride;
 	p.row_bytes = p.values * nn_dtype_size(source->dtype);
-	if (source->slots || p.values < source->stride || ds->coding->inputs[i].categories ||
-	    nn_dataset_streams(ds)
-		    ? put_made(c, &s, &p, rows, err) < 0
-		    : add_bytes(c, &s, source->data, rows * p.row_bytes, err) < 0)
+	made = source->slots || p.values < source->stride || ds->coding->inputs[i].categories ||
+	       nn_dataset_input_streams(ds, i);
+	if ((made ? put_made(c, &s, &p, rows, err)
+		  : add_bytes(c, &s, source->data, rows * p.row_bytes, err)) < 0)
 		return -1;
 	nn_json_put(&c->json, "{");
 	nn_json_add_string(&c->json, "dtype", nn_dtype_name(source->dtype));
