@@ -64,13 +64,24 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 	return ds->files.first && ds->files.n == 1 ? nn_input_tee(*input, 1, err) : 0;
 }
 
+/* Are rows of different length, or lines of targets of their steps? */
+static bool of_sequences(const struct nn_dataset *ds, const struct nn_reading *reading)
+{
+	bool steps = false;
+
+	if (reading->inputs)
+		return nn_schema_lengths(ds->schema) < ds->schema->n_inputs;
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
+		steps |= ds->schema->targets[i].steps;
+	return ds->sequences && steps && reading->format->lines;
+}
+
 /* By its format, unless rows are of different length, which few of them have. */
 static int read_rows(struct nn_dataset *ds, struct nn_input *input,
 		     const struct nn_reading *reading, struct nn_error *err)
 {
-	bool lengths = reading->inputs && nn_schema_lengths(ds->schema) < ds->schema->n_inputs;
-
-	return (lengths ? nn_sequences_read : reading->format->read)(ds, input, reading, err);
+	return (of_sequences(ds, reading) ? nn_sequences_read
+					  : reading->format->read)(ds, input, reading, err);
 }
 
 /* Formats that are read as a whole have no first rows. */

@@ -268,6 +268,8 @@ int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,
 
 		status = nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL,
 					       &raw, err);
+		if (status == 0 && nn_sequences_are_records(ds, rows))
+			nn_sequences_by_step(ds, i);
 	}
 	nn_free(columns);
 	return status;
@@ -368,7 +370,8 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 	t->first_rows = ds->files.first;
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 ||
-	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
+	    (ds->sequences ? nn_sequences_check_records(ds, nn_input_name(t->csv.input), rows, err)
+			   : nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err)) < 0)
 		return -1;
 	nn_dataset_set_share(ds, t->more, 0);
 	mend_words(ds, t, rows);

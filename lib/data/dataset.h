@@ -199,7 +199,7 @@ struct nn_sequences;
 void nn_sequences_free(struct nn_sequences *sequences);
 size_t nn_sequences_bytes(const struct nn_dataset *ds);
 void nn_sequences_source(struct nn_dataset *ds); /* once they were read */
-/* A whole file by its format, for training as for prediction. */
+/* A whole file by its format, for training as for prediction; or JSON lines of targets alone. */
 int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_error *err);
 /* The numbers of all steps of rows[n], as those of rows are: memory that nn_free takes. */
@@ -208,6 +208,15 @@ int nn_sequences_steps(const struct nn_dataset *ds, const uint64_t *rows, size_t
 /* Values of a target of each step; and of any target in all rows. */
 size_t nn_sequences_width(const struct nn_dataset *ds, const struct nn_data_target *target);
 size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_data_target *target);
+/*
+ * Are n records of a table of targets those of the steps of all rows, one after another? And an
+ * error where they are those of rows neither.
+ */
+bool nn_sequences_are_records(const struct nn_dataset *ds, size_t n);
+int nn_sequences_check_records(const struct nn_dataset *ds, const char *file, size_t n,
+			       struct nn_error *err);
+/* The target's values, of size, are those of steps from now on. */
+void nn_sequences_by_step(struct nn_dataset *ds, size_t target);
 /* Has this array values for each step, so that they are its targets? */
 bool nn_sequences_are_steps(const struct nn_dataset *ds, size_t target,
 			    const struct nn_array *array);

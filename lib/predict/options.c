@@ -126,7 +126,8 @@ const struct nn_opt nn_predict_opts[] = {
 	  .help = "print metrics instead of predictions",
 	  .man = "The targets come from the file TARGETS, else from the target's column of DATA. "
 		 "Targets of the steps of rows are an array of [rows][steps], filled up, or of the "
-		 "steps of all rows one after another; of a text they are another text, which has "
+		 "steps of all rows one after another, JSON lines with a list for each row, or a "
+		 "CSV line for each step; of a text they are another text, which has "
 		 "the class of each character at its place." },
 	{ .name = "against",
 	  .also = "baseline,reference,versus,compare",

@@ -297,7 +297,7 @@ def score():
 
 
 def beside():
-    """Classes of steps, some ignored, in files of their own: filled up, to more than the longest too, and one after another."""
+    """Classes of steps, some ignored, in files of their own: filled up, to more than the longest too, one after another, as tables."""
     x, lengths = rows()
     of = [np.where(r[:, 1] > 1, 9, (np.cumsum(r[:, 0]) > 0) + (r[:, 1] > 0)) for r in x]
     padded, filled = np.zeros((len(x), 9, 2), "f4"), np.full((len(x), 12), 1)
@@ -312,6 +312,13 @@ def beside():
     np.save("wide.npy", filled)
     np.save("line.npy", np.concatenate(of).astype("i2"))
     np.savez("named.npz", y=filled, other=lengths)
+    words = np.array(["no", "yes", "maybe"] + 7 * ["odd"])
+    for name, values in ("", [t.tolist() for t in of]), ("words-", [words[t].tolist() for t in of]):
+        with open(name + "lists.jsonl", "w") as f, open(name + "steps.csv", "w") as g:
+            f.writelines(json.dumps({"id": 7, "y": v}) + "\n" for v in values)
+            g.write("id,y\n" + "".join(f"{i},{t}\n" for i, v in enumerate(values) for t in v))
+    with open("both.jsonl", "w") as f:
+        f.writelines(json.dumps({"y": words[t].tolist(), "x": r.tolist()}) + "\n" for r, t in zip(x, of))
     np.save("few.npy", filled[1:])
     np.save("short.npy", filled[:, :8])
     other = np.concatenate(of)

@@ -50,8 +50,8 @@ int nn_line_reader_open(struct nn_line_reader *l, struct nn_dataset *ds, struct 
 	*l = (struct nn_line_reader){ .ds = ds,
 				      .file = nn_input_name(input),
 				      .csv = { .input = input, .line = 1 } };
-	l->input = "x";
-	if (ds->schema->n_inputs > 1)
+	l->input = reading->inputs ? "x" : NULL;
+	if (l->input && ds->schema->n_inputs > 1)
 		return nn_fail(
 			err, NN_EFORMAT,
 			"%s: JSON lines give rows of different length to models of one input, "
@@ -277,19 +277,18 @@ static int take_weight(struct nn_line_reader *l, struct nn_error *err)
 	const struct nn_dataset *ds = l->ds;
 	bool found = l->weight != -1;
 
-	if (!ds->rules.weight)
+	if (!ds->rules.weight || !l->input)
 		return 0;
-	if (ds->rows == 0)
+	if (l->rows == 0)
 		l->weighs = found || !ds->lenient;
 	if (l->weighs && !found)
 		return nn_fail(err, NN_EFORMAT, "has no weight \"%.60s\"", ds->rules.weight);
 	if (!l->weighs)
 		return 0;
-	if ((ds->rows + 1) * sizeof l->weight > l->weights.room &&
-	    nn_block_reserve(&l->weights, (ds->rows + ds->rows / 4 + 1) * sizeof l->weight, err) <
-		    0)
+	if ((l->rows + 1) * sizeof l->weight > l->weights.room &&
+	    nn_block_reserve(&l->weights, (l->rows + l->rows / 4 + 1) * sizeof l->weight, err) < 0)
 		return -1;
-	((double *)l->weights.data)[ds->rows] = l->weight;
+	((double *)l->weights.data)[l->rows] = l->weight;
 	return 0;
 }
 
@@ -298,15 +297,15 @@ static int take_weight(struct nn_line_reader *l, struct nn_error *err)
 static int read_member(struct nn_line_reader *l, struct nn_pull *p, struct nn_block *values,
 		       size_t at, bool *found, struct nn_error *err)
 {
-	if (nn_pull_is(p, l->input)) {
+	if (l->input && nn_pull_is(p, l->input)) {
 		*found = true;
 		return read_steps(l, p, values, at, l->text.room / 2 + 1, err);
 	}
-	if (l->ds->rules.weight && nn_pull_is(p, l->ds->rules.weight))
+	if (l->input && l->ds->rules.weight && nn_pull_is(p, l->ds->rules.weight))
 		return read_weight(l, p);
 	for (size_t i = 0; i < l->n_targets; i++)
 		if (nn_pull_is(p, l->targets[i].name))
-			return read_target(l, &l->targets[i], p, l->ds->rows == 0, err);
+			return read_target(l, &l->targets[i], p, l->rows == 0, err);
 	return nn_pull_skip(p);
 }
 
@@ -323,9 +322,10 @@ static int read_object(struct nn_line_reader *l, struct nn_pull *p, struct nn_bl
 			return -1;
 	if (kind == NN_PULL_BAD || nn_pull_next(p) != NN_PULL_END)
 		return -1;
-	return found ? 0
-		     : nn_fail(err, NN_EFORMAT, "has no member \"%s\" with the steps of the row",
-			       l->input);
+	return found || !l->input
+		       ? 0
+		       : nn_fail(err, NN_EFORMAT, "has no member \"%s\" with the steps of the row",
+				 l->input);
 }
 
 /* Targets of the row are one, as many as steps, or as many as in the first row. */
@@ -334,7 +334,7 @@ static int check_target(struct nn_line_reader *l, struct nn_line_target *t, stru
 	if (t->row == 0)
 		return nn_fail(err, NN_EFORMAT, "has no target \"%.60s\"%s", t->name,
 			       l->n_targets == 1 ? "; --target=NAME says where it is" : "");
-	if (l->ds->rows == 0)
+	if (l->rows == 0)
 		t->width = t->row;
 	else if (t->width != t->row)
 		t->width = SIZE_MAX;
@@ -354,6 +354,12 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 
 	if (status <= 0)
 		return status;
+	if (!l->input && l->rows >= l->ds->rows) { /* more than there are is an error at the end */
+		l->rows++;
+		return 1;
+	}
+	if (!l->input)
+		l->length = nn_sequence_length(l->ds->sequences, l->rows);
 	if (nn_block_reserve(&l->text, record.length + 1, err) < 0)
 		return -1;
 	memcpy(l->text.data, record.text, record.length);
@@ -369,5 +375,6 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 		status = check_target(l, &l->targets[i], err);
 	if (status == 0)
 		status = take_weight(l, err);
+	l->rows++;
 	return status < 0 ? nn_fail_at(err, "%s:%" PRIu64, l->file, record.line) : 1;
 }

@@ -1,4 +1,7 @@
-/* A line of JSON lines whose rows are of different length: the steps of a row, and its targets. */
+/*
+ * A line of JSON lines whose rows are of different length: the steps of a row, and its targets; of
+ * targets that are a file of their own these alone.
+ */
 #ifndef NN_DATA_SEQUENCE_LINE_H
 #define NN_DATA_SEQUENCE_LINE_H
 
@@ -25,12 +28,13 @@ struct nn_line_target {
 
 struct nn_line_reader {
 	const struct nn_dataset *ds;
-	const char *file, *input; /* the member with the steps */
+	const char *file, *input; /* the member with the steps; NULL: they were read */
 	struct nn_csv csv;
 	struct nn_block text; /* the line, to be written to */
 	struct nn_pull_keys *keys;
 	struct nn_line_target *targets;
 	size_t n_targets; /* that are read; 0: none */
+	size_t rows;      /* that were read */
 	size_t length;    /* steps of the row */
 	bool weighs;      /* rows have weights, as the first one says; its rows that were read: */
 	struct nn_block weights; /* double [rows] */

@@ -1,4 +1,7 @@
-/* JSON lines of rows of different length, whole: steps one after another, and their targets. */
+/*
+ * JSON lines of rows of different length, whole: steps one after another, and their targets, which
+ * may be a file of their own.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -98,6 +101,16 @@ static int set_target(struct nn_dataset *ds, const char *file, size_t i,
 	return set_classes(ds, file, i, want, t, err);
 }
 
+static int set_targets(struct nn_dataset *ds, const struct nn_want *want, struct nn_line_reader *l,
+		       struct nn_error *err)
+{
+	for (size_t i = 0; i < l->n_targets; i++)
+		if (set_target(ds, l->file, i, want ? &want->targets[i] : NULL, &l->targets[i],
+			       err) < 0)
+			return -1;
+	return 0;
+}
+
 static int read_rows(struct nn_dataset *ds, struct nn_line_reader *l, struct nn_error *err)
 {
 	struct nn_block *values = &ds->inputs[0].array.block;
@@ -137,9 +150,26 @@ int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,
 		status = take_values(ds, l.file, want ? &want->inputs[0] : NULL, err);
 	if (status == 0 && l.weighs)
 		status = nn_dataset_take_weights(ds, &l.weights, 1, 0, err);
-	for (size_t i = 0; status == 0 && i < l.n_targets; i++)
-		status = set_target(ds, l.file, i, want ? &want->targets[i] : NULL, &l.targets[i],
-				    err);
+	if (status == 0)
+		status = set_targets(ds, want, &l, err);
+	nn_line_reader_close(&l);
+	return status;
+}
+
+int nn_sequences_read_target_lines(struct nn_dataset *ds, struct nn_input *input,
+				   const struct nn_reading *reading, struct nn_error *err)
+{
+	struct nn_line_reader l;
+	int status = nn_line_reader_open(&l, ds, input, reading, err);
+
+	if (status == 0)
+		while ((status = nn_line_reader_next(&l, NULL, 0, err)) == 1)
+			;
+	if (status == 0 && l.rows != ds->rows)
+		status = nn_fail(err, NN_EFORMAT, "%s: found %zu row%s, expected %zu", l.file,
+				 l.rows, nn_s(l.rows), ds->rows);
+	if (status == 0)
+		status = set_targets(ds, ds->fixed ? NULL : reading->want, &l, err);
 	nn_line_reader_close(&l);
 	return status;
 }

@@ -232,6 +232,25 @@ size_t nn_dataset_target_values(const struct nn_dataset *ds, const struct nn_dat
 			: ds->rows * t->size;
 }
 
+bool nn_sequences_are_records(const struct nn_dataset *ds, size_t n)
+{
+	bool steps = ds->sequences && n == nn_sequence_begin(ds->sequences, ds->rows);
+
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
+		steps = steps && ds->schema->targets[i].steps;
+	return steps;
+}
+
+int nn_sequences_check_records(const struct nn_dataset *ds, const char *file, size_t n,
+			       struct nn_error *err)
+{
+	if (n == ds->rows || nn_sequences_are_records(ds, n))
+		return 0;
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: found %zu row%s, expected %zu, or %zu of their steps one after another",
+		       file, n, nn_s(n), ds->rows, nn_sequence_begin(ds->sequences, ds->rows));
+}
+
 void nn_sequences_source(struct nn_dataset *ds)
 {
 	ds->source = (struct nn_source){ ds->weights ? &weighed : &sequences, ds, ds->rows };
@@ -253,6 +272,8 @@ int nn_sequences_read(struct nn_dataset *ds, struct nn_input *input,
 	const size_t n = sizeof readers / sizeof *readers;
 	size_t i = 0;
 
+	if (!reading->inputs)
+		return nn_sequences_read_target_lines(ds, input, reading, err);
 	while (i < n && readers[i].id != reading->format->id)
 		i++;
 	if (i == n)

@@ -32,8 +32,6 @@ int nn_sequences_new(struct nn_dataset *ds, struct nn_error *err);
 int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, struct nn_error *err);
 /* All steps are there: `values` [steps][values of a step]. */
 int nn_sequences_close(struct nn_dataset *ds, const char *file, struct nn_error *err);
-/* The target's values, of size, are those of steps from now on. */
-void nn_sequences_by_step(struct nn_dataset *ds, size_t target);
 /*
  * Values of the input lie in its array: they are numbers of categories where an embedding takes
  * them, else columns to be scaled or filled.
@@ -50,5 +48,8 @@ int nn_sequences_read_array(struct nn_dataset *ds, struct nn_input *input,
 			    const struct nn_reading *reading, struct nn_error *err);
 int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,
 			    const struct nn_reading *reading, struct nn_error *err);
+/* Targets alone, of rows that were read: a list for each of them. */
+int nn_sequences_read_target_lines(struct nn_dataset *ds, struct nn_input *input,
+				   const struct nn_reading *reading, struct nn_error *err);
 
 #endif
