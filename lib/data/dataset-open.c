@@ -190,6 +190,7 @@ static int read_all(struct nn_dataset *ds, const char *data, const char *targets
 	    (targets && read_file(ds, targets, (struct nn_reading){ NULL, want, false, true },
 				  &hash, err) < 0))
 		return -1;
+	nn_dataset_stream_files(ds);
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		if (nn_dataset_order_labels(ds, i, err) < 0)
 			return -1;
@@ -450,5 +451,8 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 	/* rows are taken once and in order: large arrays may as well stay where they are */
 	if (ds && format->tensors && nn_schema_lengths(ds->schema) == ds->schema->n_inputs)
 		ds->files.memory = 1;
-	return ds ? give(dataset, ds, read_rows(ds, input, &reading, err)) : -1;
+	if (!ds || give(dataset, ds, read_rows(ds, input, &reading, err)) < 0)
+		return -1;
+	nn_dataset_stream_files(ds);
+	return 0;
 }

@@ -18,6 +18,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	}
 	for (size_t i = 0; ds->targets && i < ds->schema->n_targets; i++) {
 		nn_block_free(&ds->targets[i].values);
+		nn_file_rows_free(ds->targets[i].file);
 		nn_free(ds->targets[i].place);
 		nn_free(ds->targets[i].ignored);
 	}
@@ -132,7 +133,7 @@ static void fetch_rows(const struct nn_dataset *ds, const uint64_t *rows, size_t
 		const struct nn_data_target *t = &ds->targets[i];
 		size_t bytes = t->size * (t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype));
 
-		for (size_t r = 0; r < n; r++)
+		for (size_t r = 0; !t->file && r < n; r++)
 			fetch((const char *)t->values.data + rows[r] * bytes, bytes);
 	}
 }
@@ -157,24 +158,35 @@ bool nn_dataset_target_steps(const struct nn_dataset *ds, size_t target)
 	return ds->targets[target].steps;
 }
 
-void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const uint64_t *rows,
-			    size_t n, void *values)
+/* Of values as they are kept; rows NULL: the first n. */
+static void fill_target(const struct nn_dataset *ds, size_t target, const void *from,
+			const uint64_t *rows, size_t n, void *values)
 {
 	const struct nn_data_target *t = &ds->targets[target];
 	const struct nn_target_code *code = &ds->coding->targets[target];
-	const int32_t *ids = (const int32_t *)t->values.data;
 	int32_t *to = values;
 
 	if (!t->classes) {
-		nn_fill_numbers(code, ds->dtype, t->values.data, t->size, rows, n, values);
+		nn_fill_numbers(code, ds->dtype, from, t->size, rows, n, values);
 		return;
 	}
 	for (size_t r = 0; r < n; r++) {
-		const int32_t *id = ids + rows[r] * t->size;
+		const int32_t *id = (const int32_t *)from + (rows ? rows[r] : r) * t->size;
 
 		for (size_t i = 0; i < t->size; i++)
 			*to++ = nn_code_class(code, id[i]);
 	}
+}
+
+void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const uint64_t *rows,
+			    size_t n, void *values)
+{
+	fill_target(ds, target, ds->targets[target].values.data, rows, n, values);
+}
+
+void nn_dataset_code_target(const struct nn_dataset *ds, size_t target, const void *from, void *to)
+{
+	fill_target(ds, target, from, NULL, 1, to);
 }
 
 /* ---- a source of rows that lie in memory ---- */
@@ -190,8 +202,11 @@ static int source_input(const void *data, size_t input, const uint64_t *rows, si
 int nn_dataset_source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
 			     void *values, struct nn_error *err)
 {
-	(void)err;
-	nn_dataset_fill_target(data, target, rows, n, values);
+	const struct nn_dataset *ds = data;
+
+	if (ds->targets[target].file)
+		return nn_dataset_fill_target_file(ds, target, rows, n, values, err);
+	nn_dataset_fill_target(ds, target, rows, n, values);
 	return 0;
 }
 

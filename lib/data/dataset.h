@@ -31,6 +31,7 @@ struct nn_data_target {
 	 */
 	bool steps;
 	struct nn_block values; /* classes: int32 number of the label; else real */
+	struct nn_file_rows *file; /* the same values, where they stay in a file; or NULL */
 	bool from_table;
 	/* how labels are made: of the training data alone */
 	bool plain;     /* never standardized */
@@ -124,6 +125,13 @@ struct nn_raw_target {
 	const struct nn_table_column *const *columns;
 	size_t n_columns;
 	struct nn_array array;
+	/*
+	 * Of an array without data, which stays in a file once it is converted: n values from
+	 * number `first` on; it is asked for all of them in order.
+	 */
+	int (*read)(void *arg, size_t first, size_t n, void *to, struct nn_error *err);
+	void *arg;
+	size_t first; /* number of the first row that is read, for errors */
 	size_t rows;
 	const char *place;  /* FILE, for errors */
 	const size_t *ends; /* rows are the steps of others, which end there (sequence/sequence.h);
@@ -131,8 +139,9 @@ struct nn_raw_target {
 };
 
 /*
- * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or
- * the inputs' `file` says (of none: that of memory); and one of them, as it is there or decoded.
+ * picture/streamed.c, array/file-rows.c: the source of rows that stay where files.pictures or the
+ * `file` of inputs and targets says (of none: that of memory), once all were read; and one of an
+ * input, as it is there or decoded.
  */
 void nn_dataset_stream(struct nn_dataset *ds);
 void nn_dataset_stream_files(struct nn_dataset *ds);
@@ -142,7 +151,7 @@ int nn_dataset_file_row(const struct nn_dataset *ds, size_t input, uint64_t row,
 			struct nn_error *err);
 struct nn_file_rows;
 void nn_file_rows_free(struct nn_file_rows *rows); /* NULL allowed */
-/* streamed.c: has an input rows in a file of arrays or a cache? */
+/* streamed.c: has an input or a target rows in a file of arrays or a cache? */
 bool nn_dataset_in_files(const struct nn_dataset *ds);
 /* Rows of an input, or of any, that do not lie in memory, and one of them as its file has it. */
 static inline bool nn_dataset_input_streams(const struct nn_dataset *ds, size_t input)
@@ -166,10 +175,11 @@ int nn_dataset_stream_each(const struct nn_dataset *ds, size_t input,
 			   void *arg, struct nn_error *err);
 
 /*
- * streamed.c: where an input begins in a row that was made of those that stream, side by side;
- * n_inputs: the bytes of such a row.
+ * streamed.c: where an input, or behind them a target, begins in a row that was made of those that
+ * stream, side by side; and the bytes of such a row.
  */
-size_t nn_dataset_made_at(const struct nn_dataset *ds, size_t input);
+size_t nn_dataset_made_at(const struct nn_dataset *ds, size_t part);
+size_t nn_dataset_made_bytes(const struct nn_dataset *ds);
 /*
  * What sources of such rows give for an input, of rows that lie at `made` and of those that are
  * fetched on the spot. And what every source over a dataset gives (dataset.c).
@@ -181,6 +191,11 @@ int nn_dataset_fill_streamed(const void *data, size_t input, const uint64_t *row
 			     bool channels_last, void *values, struct nn_error *err);
 int nn_dataset_source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
 			     void *values, struct nn_error *err);
+/* streamed.c: the same of a target whose rows stay in a file. */
+int nn_dataset_fill_target_file(const struct nn_dataset *ds, size_t target, const uint64_t *rows,
+				size_t n, void *values, struct nn_error *err);
+/* dataset.c: a row of a target as batches have it, of one as it is kept: as many bytes. */
+void nn_dataset_code_target(const struct nn_dataset *ds, size_t target, const void *from, void *to);
 int nn_dataset_source_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
 			      struct nn_error *err);
 
@@ -228,10 +243,12 @@ int nn_sequences_set_target(struct nn_dataset *ds, size_t target, const struct n
 
 /*
  * array/stay.c: does an array take more than it may? Then it stays in a file: that of the first
- * input, whose array has no data. The source is made when its rows are set.
+ * input, whose array has no data. And do n values of a target? Where they were not read
+ * (nn_raw_target), they go to a file of their own.
  */
 bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *input,
 			    const struct nn_npy_header *header);
+bool nn_dataset_target_stays(const struct nn_dataset *ds, size_t n);
 int nn_dataset_leave_array(struct nn_dataset *ds, struct nn_input *input,
 			   const struct nn_npy_header *header, bool pictures, bool nan_allowed,
 			   struct nn_error *err);

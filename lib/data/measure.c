@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/array/file-rows.h"
 #include "data/dataset.h"
 
 /* The sums of one table of columns. */
@@ -13,6 +14,7 @@ struct sums {
 	/* rows that do not lie in memory: where each is decoded, and what went wrong */
 	const struct nn_dataset *streams;
 	size_t input;
+	const struct nn_file_rows *target; /* of which they are the rows instead; NULL: of none */
 	unsigned char *decoded;
 	int status;
 	struct nn_error *err;
@@ -33,7 +35,9 @@ static double value_of(const struct sums *m, const struct nn_row_block *s, uint6
 static size_t take(struct sums *m, uint64_t row)
 {
 	if (m->streams && m->status == 0)
-		m->status = nn_dataset_stream_row(m->streams, m->input, row, m->decoded, m->err);
+		m->status = m->target ? nn_file_rows_read(m->target, row, 1, m->decoded, m->err)
+				      : nn_dataset_stream_row(m->streams, m->input, row, m->decoded,
+							      m->err);
 	return m->status == 0 ? m->n : 0;
 }
 
@@ -197,7 +201,9 @@ static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *
 	struct nn_target_schema *schema = &ds->schema->targets[target];
 	struct nn_row_block source = { ds->targets[target].values.data, ds->dtype,
 				       ds->targets[target].size, NULL, false };
-	struct sums m = { 0 };
+	struct sums m = { .target = ds->targets[target].file };
+
+	m.streams = m.target ? ds : NULL;
 
 	int status = measure(&m, &source, schema->n_columns, false, rows, n, err);
 

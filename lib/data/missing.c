@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/array/file-rows.h"
 #include "data/sequence/sequence.h"
 
 /* ---- drop ---- */
@@ -48,6 +49,26 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 			return true;
 	}
 	return false;
+}
+
+/* Of a target whose rows stay in a file; classes of arrays are all there. */
+static int note_targets(struct nn_dataset *ds, size_t target, struct nn_error *err)
+{
+	const struct nn_data_target *t = &ds->targets[target];
+	void *values;
+	int status = 0;
+
+	if (t->classes)
+		return 0;
+	if (!(values = nn_alloc(1, nn_file_rows_size(t->file), err)))
+		return -1;
+	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
+		status = nn_file_rows_read(t->file, r, 1, values, err);
+		for (size_t i = 0; status == 0 && i < t->size; i++)
+			ds->left_out[r] |= isnan(nn_real_at(ds->dtype, values, i));
+	}
+	nn_free(values);
+	return status;
 }
 
 /* One of its steps does. */
@@ -97,6 +118,9 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 	for (size_t i = 0; i < ds->schema->n_inputs; i++)
 		if (ds->inputs[i].file && note_rows(ds, i, err) < 0)
 			return -1;
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
+		if (ds->targets[i].file && note_targets(ds, i, err) < 0)
+			return -1;
 	for (size_t r = 0; r < ds->rows; r++) {
 		for (size_t i = 0; i < ds->schema->n_inputs; i++)
 			ds->left_out[r] |= ds->inputs[i].file ? false
@@ -104,7 +128,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 						   ? steps_miss(ds, i, r)
 						   : input_misses(ds, i, &ds->inputs[i].source, r);
 		for (size_t i = 0; i < ds->schema->n_targets; i++)
-			ds->left_out[r] |= target_misses(ds, i, r);
+			ds->left_out[r] |= !ds->targets[i].file && target_misses(ds, i, r);
 		ds->left_out[r] |= ds->weights && isnan(ds->weights[r]);
 		n += ds->left_out[r];
 	}

@@ -57,6 +57,8 @@ static size_t target_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds); i++) {
 		const struct nn_data_target *t = &ds->targets[i];
 
+		if (t->file)
+			continue;
 		bytes += nn_dataset_target_values(ds, t) *
 			 (t->classes ? sizeof(int32_t) : nn_dtype_size(real));
 	}
@@ -80,5 +82,9 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, size_t rows, size_t batch, 
 				 ? (double)memory
 				 : (double)nn_ahead_row_bytes((size_t)(inputs / (double)rows), batch,
 							      memory);
+	/* of a sample the array of targets would take: it stays, too */
+	if (memory && ds->files.sample && !ds->files.decoded && !ds->targets[0].from_table &&
+	    targets > (double)memory)
+		targets = 0;
 	return (size_t)(inputs + targets);
 }

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/real.h"
 #include "base/text.h"
 #include "base/whole.h"
+#include "data/array/file-rows.h"
 #include "data/dataset.h"
 
+#define PIECE ((size_t)1 << 18)  /* bytes of rows that are converted at once, at least one row */
 #define EXACT 9007199254740992.0 /* 2^53: integers up to here are exact in f64 and in JSON */
 
 enum meaning { CLASSES, NUMBERS, PROBABILITIES };
@@ -136,7 +139,7 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 
 	if (label > (int64_t)EXACT || label < -(int64_t)EXACT)
 		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place,
-			       row + 1);
+			       raw->first + row + 1);
 	if (!code->fixed && !code->closed) {
 		*id = nn_words_add_integer(code->labels, label, err);
 		return *id < 0 ? -1 : 0;
@@ -148,7 +151,8 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 	if (!ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: row %zu: label %" PRId64 " is not among those of %s%s",
-			       raw->place, row + 1, label, nn_code_whose(code), nn_code_hint(code));
+			       raw->place, raw->first + row + 1, label, nn_code_whose(code),
+			       nn_code_hint(code));
 	return 0;
 }
 
@@ -209,7 +213,7 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 			const struct nn_raw_target *raw, struct nn_error *err)
 {
 	struct nn_samples how = { raw->array.dtype, ds->dtype,
-				  raw->place,       0,
+				  raw->place,       raw->first * t->size,
 				  t->size,          ds->rules.missing == NN_MISSING_DROP,
 				  raw->ends };
 	size_t n = raw->rows * t->size;
@@ -235,17 +239,69 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 }
 
 static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t,
-			       const char *place, size_t rows, struct nn_error *err)
+			       const struct nn_raw_target *raw, struct nn_error *err)
 {
-	for (size_t i = 0; i < rows * t->size; i++) {
+	for (size_t i = 0; i < raw->rows * t->size; i++) {
 		double p = nn_real_at(ds->dtype, t->values.data, i);
 
 		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->rules.missing == NN_MISSING_DROP))
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: row %zu, column %zu: found %g, expected a probability",
-				       place, i / t->size + 1, i % t->size + 1, p);
+				       raw->place, raw->first + i / t->size + 1, i % t->size + 1,
+				       p);
 	}
 	return 0;
+}
+
+static int take_values(struct nn_dataset *ds, size_t target, enum meaning meaning,
+		       const struct nn_raw_target *raw, struct nn_error *err)
+{
+	struct nn_data_target *t = &ds->targets[target];
+	/*
+	 * a table has looked up its labels already, unless integers turned out to be classes only
+	 * now
+	 */
+	bool words = raw->from_table && raw->columns[0]->cell != NN_CELL_NUMBER;
+
+	if (meaning == CLASSES)
+		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);
+	if (take_numbers(ds, t, raw, err) < 0)
+		return -1;
+	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw, err) : 0;
+}
+
+/* Values that stay in a file go there piece by piece, as they are kept. */
+static int keep_values(struct nn_dataset *ds, size_t target, enum meaning meaning,
+		       const struct nn_raw_target *raw, struct nn_error *err)
+{
+	struct nn_data_target *t = &ds->targets[target];
+	size_t row = t->size * nn_dtype_size(raw->array.dtype), most = 1 + PIECE / row;
+	struct nn_raw_target piece = *raw;
+	void *values = nn_alloc(most, row, err);
+	int fd = values ? nn_unnamed_file(raw->place, "targets", err) : -1, status = -1;
+
+	piece.array.data = values;
+	if (fd < 0 || !(t->file = nn_file_rows_new(fd, raw->place, err)))
+		goto out;
+	t->file->values = t->size;
+	t->file->from = t->file->to = t->classes ? NN_I32 : ds->dtype;
+	for (; piece.first < raw->rows; piece.first += piece.rows) {
+		piece.rows = raw->rows - piece.first < most ? raw->rows - piece.first : most;
+		if (raw->read(raw->arg, piece.first * t->size, piece.rows * t->size, values, err) <
+			    0 ||
+		    take_values(ds, target, meaning, &piece, err) < 0)
+			goto out;
+		if (!nn_write_all(fd, t->values.data, piece.rows * nn_file_rows_size(t->file))) {
+			nn_fail_errno(err, NN_EFAIL, "%s: cannot keep targets in TMPDIR",
+				      raw->place);
+			goto out;
+		}
+	}
+	status = 0;
+out:
+	nn_block_free(&t->values);
+	nn_free(values);
+	return status;
 }
 
 /* ---- the schema that is learned ---- */
@@ -321,7 +377,6 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	struct nn_data_target *t = &ds->targets[target];
 	const struct nn_target_schema *schema = &ds->schema->targets[target];
 	enum meaning meaning = NUMBERS;
-	bool words;
 
 	if (want ? (raw->from_table ? meaning_of_table : meaning_of_array)(want, raw, &meaning,
 									   err) < 0
@@ -336,15 +391,5 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	t->wanted = want ? want->size : 0;
 	if (want && want->ignored && !(t->ignored = nn_strdup(want->ignored, err)))
 		return -1;
-	/*
-	 * a table has looked up its labels already, unless integers turned out to be classes only
-	 * now
-	 */
-	words = raw->from_table && raw->columns[0]->cell != NN_CELL_NUMBER;
-	if (meaning == CLASSES)
-		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);
-	if (take_numbers(ds, t, raw, err) < 0)
-		return -1;
-	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw->place, raw->rows, err)
-					: 0;
+	return (raw->read ? keep_values : take_values)(ds, target, meaning, raw, err);
 }

@@ -53,6 +53,20 @@ write("x.idx", bytes([0, 0, 8, 3]) + struct.pack(">3I", ROWS, 3, 4) + bytes(coun
 write("v.npy", npy("<f4", "f", [20, WIDE], values[:20 * WIDE]))
 write("vy.npy", npy("<i8", "q", [20], labels[:20]))
 
+# targets as large: classes of places, of several types and orders, and numbers
+MAP, places = [ROWS, 3, 4], [c % 3 - 1 for c in counts]
+for kind, pack in (("<i8", "q"), (">i4", "i"), ("|i1", "b")):
+    write("t%s%s.npy" % (kind[1:], "b" if kind[0] == ">" else ""), npy(kind, pack, MAP, places))
+write("tu1.npy", npy("|u1", "B", MAP, [c + 1 for c in places]))
+write("narrow.npy", npy("<f4", "f", [ROWS, 2], values[:2 * ROWS]))
+write("tf.npy", npy("<i8", "q", MAP, turned(places, MAP), True))
+write("n.npy", npy(">f8", "d", shape, values[::-1]))
+holes = list(values)
+holes[40] = holes[1000] = float("nan")
+write("holes.npy", npy("<f4", "f", shape, holes))
+write("shares.npy", npy("<f4", "f", shape, [1 / WIDE] * len(values)))
+write("noshares.npy", npy("<f4", "f", shape, [1 / WIDE] * (len(values) - 1) + [2]))
+
 missing = list(values)
 for at in (5 * WIDE + 3, 17 * WIDE + 7, 17 * WIDE + 8, 80 * WIDE):
     missing[at] = float("nan")
@@ -90,6 +104,13 @@ write("cut.npz", whole[:-9])
 with open("d4.npz", "rb") as file:
     whole = file.read()
 write("dcrc.npz", whole[:9000] + bytes([whole[9000] ^ 64]) + whole[9001:])
+PLACES = npy("<i4", "i", [MANY, 3, 4], places * 200)
+for name, method, members in (("places.npz", zipfile.ZIP_STORED, {"y": PLACES}), ("dplaces.npz", zipfile.ZIP_DEFLATED, {"y": PLACES}),
+                              ("two.npz", zipfile.ZIP_STORED, {"at": PLACES, "sums": F8}), ("nany.npz", zipfile.ZIP_STORED, {"y": BAD})):
+    with zipfile.ZipFile(name, "w", method) as z:
+        for member, data in {"x": F4, **members}.items():
+            with z.open(member + ".npy", "w", force_zip64=True) as f:
+                f.write(data)
 X, L = struct.pack("<%df" % len(many), *many), struct.pack("<%dq" % MANY, *y)
 for name, x in (("s4.safetensors", X), ("nan.safetensors", X[:-4] + struct.pack("<f", float("nan")))):
     head = json.dumps({"x": {"dtype": "F32", "shape": long_shape, "data_offsets": [0, len(X)]},
@@ -129,6 +150,9 @@ with zipfile.ZipFile("bigf.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as 
             file.write(struct.pack(">4096f", *struct.unpack("<4096f", piece)))
     with z.open("y.npy", "w") as file:
         file.write(npy("|u1", "B", [1 << 17], [0, 1] * (1 << 16)))
+
+# 8 MiB of classes, a byte each
+write("bigt.npy", npy("|u1", "B", [1 << 17, 8, 8], []) + bytes([0, 1, 2, 1] * (1 << 21)))
 
 # two inputs of 16 MiB
 with zipfile.ZipFile("bigs.npz", "w") as z:

@@ -174,12 +174,65 @@ stay() {
   cmp all some
 }
 
+@test "arrays: targets that do not fit stay in a file, to the same bytes, as classes of places and as numbers" {
+  local places=(-m 'input 1x3x4, conv2d 4 1x1, relu, conv2d ? 1x1') y
+  mkdir -p tmp
+  export TMPDIR=$PWD/tmp
+  for y in ti8 ti4b ti1 tu1 tf; do same "${places[@]}" xf8.npy $y.npy; done
+  same "${places[@]}" u1.npy tu1.npy --valid=0.25 --augment=flip
+  same "${places[@]}" xf4.npy ti8.npy --valid=xf8.npy,ti8.npy --precision=f64
+  gzip -kf ti8.npy
+  if nn-train -q "${places[@]}" --steps=1 xf4.npy ti8.npy.gz -o m 2>/dev/null; then same "${places[@]}" xf4.npy ti8.npy.gz; fi
+  nn-train -q "${places[@]}" xf4.npy ti8.npy --epochs=1 -o all
+  cat ti8.npy | nn-train -q "${places[@]}" xf4.npy - --epochs=1 --input-memory=2K -o some
+  cmp all some
+  same -m 'input 1x3x4, conv2d 1 1x1' --loss=mse xf8.npy tu1.npy # bytes of pictures
+  same -m 'dense 12' --loss=mse xf8.npy n.npy --normalize=standard --valid=0.25
+  same -m 'dense 12' --loss=mse nan.npy holes.npy --missing=drop
+  grep -q '5 of 180 rows miss a value and are left out' said
+  same -m 'dense 12' xf8.npy shares.npy
+  # as of named arrays, in a cache that is made of them, and with ranks
+  for y in places.npz dplaces.npz; do
+    nn-train -q "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o all
+    nn-train -q "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o some --input-memory=1M
+    cmp all some
+    nn-train -q "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o some --input-memory=1M --cache=store
+    cmp all some
+    nn-train -q "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o some --cache=store
+    cmp all some
+    nn-train -v "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o some --input-memory=1M --cache=store 2>said
+    grep -q 'data are read from store' said
+    cmp all some
+    python3 -c 'import json, struct
+with open("store", "r+b") as file:
+    file.seek(-24, 2)
+    length = struct.unpack("<Q", file.read(8))[0]
+    file.seek(-24 - length, 2)
+    file.seek(json.loads(file.read(length))["data"]["targets"][0]["section"]["at"] + 4000)
+    file.write(b"\0\0\0\1")'
+    nn-train -v "${places[@]}" --loss=cross-entropy -b 1000 --epochs=1 $y -o some --input-memory=1M --cache=store 2>said
+    grep -q 'store is damaged: a class is none' said
+    cmp all some
+    nn-predict all --score $y | grep -q '^accuracy'
+    rm store
+  done
+  # two of them; and where the input is in memory
+  y=$'input 1x3x4\nh: conv2d 4 1x1\nat: conv2d ? 1x1 output\nflatten from=h\nsums: dense 12 output'
+  nn-train -q -m "$y" -b 1000 --epochs=1 two.npz -o all
+  nn-train -q -m "$y" -b 1000 --epochs=1 two.npz -o some --input-memory=1M
+  cmp all some
+  same -m 'dense 12' --loss=mse narrow.npy n.npy
+  [ -z "$(ls tmp)" ]
+}
+
 @test "arrays: what is wrong with one is said in the same words" {
   local data
-  for data in nan.npy nanf.npy inf.npy large.npy short.npy long.npy nan.npz text.npz crc.npz cut.npz dnan.npz dtext.npz dcrc.npz nan.safetensors "inf.npy y.npy --missing=drop" "xf4.npy y.npy -m m.nn" "xf4.npy vy.npy"; do
+  for data in nan.npy nanf.npy inf.npy large.npy short.npy long.npy nan.npz text.npz crc.npz cut.npz dnan.npz dtext.npz dcrc.npz nan.safetensors "inf.npy y.npy --missing=drop" "xf4.npy y.npy -m m.nn" "xf4.npy vy.npy" \
+    "xf4.npy inf.npy --loss=mse" "xf4.npy short.npy --loss=mse" "xf4.npy long.npy --loss=mse" "xf4.npy noshares.npy" "nany.npz --loss=mse" "xf4.npy ti8.npy --classes=two"; do
     set -- $data
     [[ $# -gt 1 || $1 != *.npy ]] || set -- "$1" y.npy
     printf 'embedding 3, flatten, dense ?' | tr , '\n' >m.nn
+    printf '0\n1\n' >two
     run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy "$@" -o m
     whole=$stderr
     run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=cross-entropy "$@" --input-memory=1K -o m
@@ -248,4 +301,17 @@ stay() {
   # which would not do for what lies in memory
   ( ulimit -d 24000; nn-predict --batch=1024 -t 1 all bigs.npz ) >some.csv
   gzip -1c bigs.npz | nn-predict all - | cmp - some.csv
+}
+
+@test "arrays: 32 MiB and targets of 32 MiB are trained on in a quarter of that, as --explain says" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || skip "the sanitizer takes memory of its own"
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
+  set -- -m 'input 1x8x8, conv2d ? 1x1' --loss=cross-entropy --steps=20 -b 512 --input-memory=4M
+  nn-train -q "$@" big.npy bigt.npy -o some --log=log
+  jq -c 'select(.event == "end").predicted.peak_bytes' log
+  jq -es 'map(select(.event == "end"))[0].predicted.peak_bytes | .measured < 16777216 and (.predicted - .measured | fabs) < 4194304' log
+  nn-train "$@" --explain=json big.npy bigt.npy >plan
+  jq -e --argjson taken "$(jq 'select(.event == "end").predicted.peak_bytes.measured' log)" '.memory.total - $taken | fabs < 4194304' plan
+  nn-train -q "${@:1:6}" big.npy bigt.npy -o all --steps=20
+  cmp all some
 }

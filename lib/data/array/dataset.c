@@ -173,15 +173,33 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place,
 				     err);
 }
 
-/* Values that stayed in the file are read for as long as it takes. */
+struct waiting {
+	const struct nn_st *st;
+	const struct nn_st_tensor *tensor;
+};
+
+static int read_tensor(void *arg, size_t first, size_t n, void *to, struct nn_error *err)
+{
+	const struct waiting *w = arg;
+
+	return nn_st_some(w->st, w->tensor, w->tensor->dtype, first, n, to, err);
+}
+
+/* Values that stayed in the file are read piece by piece, or for as long as it takes. */
 static int set_tensor_target(struct nn_dataset *ds, size_t i, const char *place,
 			     const struct nn_want *want, const struct nn_st *st,
 			     const struct nn_st_tensor *t, struct nn_error *err)
 {
 	struct nn_raw_target raw = { .array = { .dtype = t->dtype, .shape = t->shape } };
+	struct waiting waiting = { st, t };
 	void *read;
 	int status;
 
+	if (!t->data && nn_dataset_target_stays(ds, nn_shape_count(&t->shape))) {
+		raw.read = read_tensor;
+		raw.arg = &waiting;
+		return set_target(ds, i, place, want, &raw, err);
+	}
 	if (nn_st_values(st, t, &raw.array.data, &read, err) < 0)
 		return -1;
 	status = set_target(ds, i, place, want, &raw, err);
@@ -287,7 +305,6 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 	}
 	if (nn_dataset_weigh_by(ds, ds->st, file, err) < 0)
 		return -1;
-	nn_dataset_stream_files(ds);
 	return targets ? nn_dataset_tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 
@@ -357,12 +374,34 @@ static bool take_first(struct nn_dataset *ds, struct nn_npy_header *h)
 	return true;
 }
 
+/* The array that comes next. */
+struct coming {
+	struct nn_input *input;
+	const struct nn_npy_header *header;
+};
+
+static int read_coming(void *arg, size_t first, size_t n, void *to, struct nn_error *err)
+{
+	const struct coming *c = arg;
+
+	(void)first;
+	return nn_npy_read_values(c->input, c->header, n, to, err);
+}
+
+/* Of targets in Fortran order all are read. */
+static bool comes_in_pieces(const struct nn_dataset *ds, const struct nn_npy_header *h)
+{
+	return !(h->fortran && h->shape.rank > 1) &&
+	       nn_dataset_target_stays(ds, h->bytes / nn_dtype_size(h->dtype));
+}
+
 static int read_target_array(struct nn_dataset *ds, struct nn_input *input,
 			     const struct nn_reading *reading, struct nn_error *err)
 {
 	const char *file = nn_input_name(input);
 	struct nn_npy_header header;
-	struct nn_raw_target raw = { 0 };
+	struct coming coming = { input, &header };
+	struct nn_raw_target raw = { .arg = &coming };
 	bool first = false;
 	int status = -1;
 
@@ -374,11 +413,14 @@ static int read_target_array(struct nn_dataset *ds, struct nn_input *input,
 			       file, ds->schema->n_targets);
 	if (nn_array_next(input, reading->format, &header, err) == 1) {
 		first = take_first(ds, &header);
-		status = nn_array_read_values(&raw.array, input, &header, err);
+		raw.read = comes_in_pieces(ds, &header) ? read_coming : NULL;
+		raw.array = (struct nn_array){ .dtype = header.dtype, .shape = header.shape };
+		status = raw.read ? set_target(ds, 0, file, reading->want, &raw, err)
+				  : nn_array_read_values(&raw.array, input, &header, err);
 	}
 	if (status == 0 && !first)
 		status = nn_input_end(input, "the array", err);
-	if (status == 0)
+	if (status == 0 && !raw.read)
 		status = set_target(ds, 0, file, reading->want, &raw, err);
 	nn_array_free(&raw.array);
 	return status;
@@ -422,6 +464,5 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 	    nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err) <
 		    0)
 		return -1;
-	nn_dataset_stream_files(ds);
 	return 0;
 }

@@ -80,10 +80,11 @@ int nn_dataset_file_row(const struct nn_dataset *ds, size_t input, uint64_t row,
 static int read_rows(const void *data, struct nn_stage_rows *rows, struct nn_error *err)
 {
 	const struct nn_dataset *ds = data;
-	size_t size = nn_dataset_made_at(ds, ds->schema->n_inputs);
+	size_t size = nn_dataset_made_bytes(ds), n = ds->schema->n_inputs;
 
-	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
-		const struct nn_file_rows *file = ds->inputs[i].file;
+	for (size_t i = 0; i < n + ds->schema->n_targets; i++) {
+		const struct nn_file_rows *file =
+			i < n ? ds->inputs[i].file : ds->targets[i - n].file;
 		unsigned char *to = rows->to + nn_dataset_made_at(ds, i);
 
 		for (size_t r = 0; file && r < rows->n; r++)
@@ -95,10 +96,22 @@ static int read_rows(const void *data, struct nn_stage_rows *rows, struct nn_err
 
 static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
 {
-	const struct nn_dataset *ds = data;
-
-	*row_bytes = nn_dataset_made_at(ds, ds->schema->n_inputs);
+	*row_bytes = nn_dataset_made_bytes(data);
 	*handed_bytes = 0;
+}
+
+static int fill_target(const void *data, size_t target, const uint64_t *rows,
+		       const unsigned char *made, size_t n, void *values, struct nn_error *err)
+{
+	const struct nn_dataset *ds = data;
+	const struct nn_file_rows *file = ds->targets[target].file;
+	size_t at = nn_dataset_made_at(ds, ds->schema->n_inputs + target),
+	       size = nn_dataset_made_bytes(ds);
+
+	for (size_t i = 0; file && i < n; i++)
+		nn_dataset_code_target(ds, target, made + i * size + at,
+				       (char *)values + i * nn_file_rows_size(file));
+	return file ? 0 : nn_dataset_source_target(ds, target, rows, n, values, err);
 }
 
 void nn_dataset_stream_files(struct nn_dataset *ds)
@@ -108,6 +121,7 @@ void nn_dataset_stream_files(struct nn_dataset *ds)
 		.stage = { { "read", true, read_rows } },
 		.sizes = sizes,
 		.fill_input = nn_dataset_fill_made,
+		.fill_target = fill_target,
 	};
 	static const struct nn_source_ops plain = { .fill_input = nn_dataset_fill_streamed,
 						    .fill_target = nn_dataset_source_target,
@@ -117,6 +131,6 @@ void nn_dataset_stream_files(struct nn_dataset *ds)
 						      .fill_weights = nn_dataset_source_weights,
 						      .stages = &stages };
 
-	if (nn_dataset_in_files(ds))
+	if (nn_dataset_in_files(ds) && !ds->files.pictures)
 		ds->source = (struct nn_source){ ds->weights ? &weighed : &plain, ds, ds->rows };
 }

@@ -26,6 +26,16 @@ bool nn_dataset_array_stays(const struct nn_dataset *ds, const struct nn_input *
 	       bytes > ds->files.memory;
 }
 
+bool nn_dataset_target_stays(const struct nn_dataset *ds, size_t n)
+{
+	size_t bytes;
+
+	if (!ds->files.memory || ds->files.sample || ds->files.first || ds->lenient ||
+	    ds->sequences)
+		return false;
+	return !nn_mul(n, nn_dtype_size(ds->dtype), &bytes) || bytes > ds->files.memory;
+}
+
 /* ---- values that go by ---- */
 
 struct passing {

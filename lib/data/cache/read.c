@@ -116,18 +116,20 @@ static bool stays(const struct reader *r, const struct nn_dataset *ds, const str
 	return r->want->memory && bytes > (double)r->want->memory && !ds->sequences;
 }
 
-static int leave_rows(struct reader *r, struct nn_data_input *input, uint64_t at)
+/* Rows of so many values of a type, from `at` on. */
+static int leave_rows(struct reader *r, struct nn_file_rows **file, uint64_t at, size_t values,
+		      enum nn_dtype dtype)
 {
 	int fd = fcntl(r->file.fd, F_DUPFD_CLOEXEC, 3);
 	struct nn_file_rows *rows;
 
 	if (fd < 0)
 		return nn_fail_errno(r->err, NN_EFAIL, "%s: cannot read", r->file.path);
-	if (!(input->file = rows = nn_file_rows_new(fd, r->file.path, r->err)))
+	if (!(*file = rows = nn_file_rows_new(fd, r->file.path, r->err)))
 		return -1;
 	rows->at = at;
-	rows->values = input->source.stride;
-	rows->from = rows->to = input->source.dtype;
+	rows->values = values;
+	rows->from = rows->to = dtype;
 	return 0;
 }
 
@@ -158,7 +160,7 @@ static int read_input(struct reader *r, struct nn_dataset *ds, size_t i,
 	if (find_section(r, section, rows, size, &at, &bytes) < 0)
 		return -1;
 	if (r->stays)
-		return leave_rows(r, &ds->inputs[i], at);
+		return leave_rows(r, &ds->inputs[i].file, at, values, dtype);
 	if (load(r, section, rows, size, &ds->inputs[i].array.block) < 0)
 		return -1;
 	ds->inputs[i].source.data = ds->inputs[i].array.block.data;
@@ -200,8 +202,11 @@ static int read_words(struct reader *r, struct nn_dataset *ds, size_t i, const s
 static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 		       const struct nn_json *target)
 {
+	const struct nn_json *section = nn_json_get(target, "section");
 	struct nn_data_target *t = &ds->targets[i];
-	size_t values = 0;
+	enum nn_dtype dtype = yes(target, "classes") ? NN_I32 : ds->dtype;
+	size_t values = 0, bytes;
+	uint64_t at;
 
 	t->classes = yes(target, "classes");
 	t->steps = yes(target, "steps");
@@ -218,23 +223,44 @@ static int read_target(struct reader *r, struct nn_dataset *ds, size_t i,
 	if (t->steps &&
 	    !nn_mul(nn_sequence_begin(ds->sequences, ds->rows), nn_sequences_width(ds, t), &values))
 		return damaged(r, "targets have other steps than inputs");
-	return load(r, nn_json_get(target, "section"), values,
-		    t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype), &t->values);
+	if (find_section(r, section, values, nn_dtype_size(dtype), &at, &bytes) < 0)
+		return -1;
+	if (r->want->memory && bytes > r->want->memory && !ds->sequences)
+		return leave_rows(r, &t->file, at, t->size, dtype);
+	return load(r, section, values, nn_dtype_size(dtype), &t->values);
 }
 
 /* Numbers of labels, of which there are so many. */
-static int check_ids(struct reader *r, const struct nn_dataset *ds, size_t i)
+static int check_some(struct reader *r, const struct nn_dataset *ds, size_t i, const int32_t *ids,
+		      size_t n)
 {
-	const struct nn_data_target *t = &ds->targets[i];
-	size_t n = nn_dataset_target_values(ds, t);
-	const int32_t *ids = t->values.data;
-
-	if (t->classes && !ds->coding->targets[i].labels)
-		return damaged(r, "classes have no labels");
-	for (size_t k = 0; t->classes && k < n; k++)
+	for (size_t k = 0; k < n; k++)
 		if (ids[k] >= (int32_t)nn_words_count(ds->coding->targets[i].labels))
 			return damaged(r, "a class is none");
 	return 0;
+}
+
+static int check_ids(struct reader *r, const struct nn_dataset *ds, size_t i)
+{
+	const struct nn_data_target *t = &ds->targets[i];
+	void *row;
+	int status = 0;
+
+	if (!t->classes)
+		return 0;
+	if (!ds->coding->targets[i].labels)
+		return damaged(r, "classes have no labels");
+	if (!t->file)
+		return check_some(r, ds, i, t->values.data, nn_dataset_target_values(ds, t));
+	if (!(row = nn_alloc(1, nn_file_rows_size(t->file), r->err)))
+		return -1;
+	for (size_t k = 0; status == 0 && k < ds->rows; k++) {
+		status = nn_file_rows_read(t->file, k, 1, row, r->err);
+		if (status == 0)
+			status = check_some(r, ds, i, row, t->size);
+	}
+	nn_free(row);
+	return status;
 }
 
 /* ---- a dataset ---- */
@@ -345,7 +371,7 @@ static int finish(struct reader *r, struct nn_dataset *ds)
 		nn_sequences_source(ds);
 	else
 		nn_dataset_stream_files(ds);
-	ds->files.memory = r->stays ? r->want->memory : 0;
+	ds->files.memory = nn_dataset_in_files(ds) ? r->want->memory : 0;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/crc32.h"
 #include "base/json-text.h"
 #include "base/memory.h"
+#include "data/array/file-rows.h"
 #include "data/cache/cache.h"
 #include "data/sequence/sequence.h"
 
@@ -150,18 +151,40 @@ static int put_input(struct cache *c, const struct nn_dataset *ds, size_t i, str
 
 /* ---- targets ---- */
 
+/* Values of a target, from where they are kept. */
+static int put_values(struct cache *c, const struct nn_dataset *ds, const struct nn_data_target *t,
+		      struct nn_error *err)
+{
+	size_t size = t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype);
+	struct section s = { .at = c->at };
+	void *row = NULL;
+	int status = 0;
+
+	if (!t->file)
+		return put_bytes(c, "section", t->values.data,
+				 nn_dataset_target_values(ds, t) * size, err);
+	if (!(row = nn_alloc(t->size, size, err)))
+		return -1;
+	for (size_t r = 0; status == 0 && r < ds->rows; r++) {
+		status = nn_file_rows_read(t->file, r, 1, row, err);
+		if (status == 0)
+			status = add_bytes(c, &s, row, t->size * size, err);
+	}
+	nn_free(row);
+	say(c, "section", &s);
+	return status;
+}
+
 static int put_target(struct cache *c, const struct nn_dataset *ds, size_t i, struct nn_error *err)
 {
 	const struct nn_data_target *t = &ds->targets[i];
-	size_t values = nn_dataset_target_values(ds, t);
 
 	nn_json_put(&c->json, "{");
 	nn_json_add(&c->json, "classes", t->classes ? "true" : "false");
 	nn_json_add(&c->json, "steps", t->steps ? "true" : "false");
 	nn_json_add(&c->json, "table", t->from_table ? "true" : "false");
 	nn_json_add_count(&c->json, "size", t->size);
-	if (put_bytes(c, "section", t->values.data,
-		      values * (t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype)), err) < 0)
+	if (put_values(c, ds, t, err) < 0)
 		return -1;
 	nn_text_add(&c->json, "}");
 	return 0;
