@@ -192,7 +192,6 @@ double nn_ahead_waited(const struct nn_ahead *a)
 
 struct nn_ahead_figures nn_ahead_figures(struct nn_ahead *a)
 {
-	uint64_t filled = atomic_load(&a->form.filled);
 	struct nn_ahead_figures f = {
 		.seconds = a->seen.began_s > 0 ? nn_now_s() - a->seen.began_s : 0,
 		.waited_s = a->seen.waited_s,
@@ -200,8 +199,6 @@ struct nn_ahead_figures nn_ahead_figures(struct nn_ahead *a)
 		.batches = a->n,
 		.most = a->most,
 		.bytes = a->made * nn_made_bytes(&a->form),
-		.fill_s = filled ? (double)atomic_load(&a->form.fill_ns) * 1e-9 / (double)filled
-				 : NAN,
 	};
 
 	f.achieved = f.seconds > 0 ? (double)f.rows / f.seconds : NAN;

@@ -46,7 +46,6 @@ struct nn_ahead_figures {
 	double predicted;         /* the least of wanted and of what each stage can do; NAN */
 	size_t batches, most;     /* made or in the making; at most */
 	size_t bytes;             /* that they take */
-	double fill_s;            /* of one thread, to fill a batch with a row; NAN */
 };
 struct nn_stages *nn_ahead_stages(struct nn_ahead *ahead);
 double nn_ahead_waited(const struct nn_ahead *ahead); /* seconds */

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "data/ahead/made.h"
 
@@ -42,17 +41,11 @@ static int fill_input(const void *data, size_t input, const uint64_t *rows, size
 	const struct nn_made_batch *m = data;
 	const struct nn_source *source = &m->form->source;
 	const unsigned char *made = values_of(m, rows, n);
-	double start = nn_now_s();
-	int status;
 
-	if (!made)
-		return source->ops->fill_input(source->data, input, rows, n, channels_last, values,
-					       err);
-	status = source->ops->stages->fill_input(source->data, input, rows, made, n, channels_last,
-						 values, err);
-	atomic_fetch_add(&m->form->fill_ns, (uint64_t)((nn_now_s() - start) * 1e9));
-	atomic_fetch_add(&m->form->filled, n);
-	return status;
+	return made ? source->ops->stages->fill_input(source->data, input, rows, made, n,
+						      channels_last, values, err)
+		    : source->ops->fill_input(source->data, input, rows, n, channels_last, values,
+					      err);
 }
 
 static int fill_target(const void *data, size_t target, const uint64_t *rows, size_t n,

@@ -15,7 +15,6 @@ struct nn_made_form {
 	size_t work_rows, most_works;
 	/* rows of a batch that this process takes, as it was seen; from > to: none yet */
 	_Atomic size_t from, to;
-	_Atomic uint64_t fill_ns, filled; /* time and rows of filling, of all threads */
 };
 
 struct nn_made_batch {
