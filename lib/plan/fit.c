@@ -3,6 +3,7 @@
 #include "plan/fit-inside.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
+#include "predict/score/auc.h"
 #include "step/output.h"
 
 #define LATER_BYTES ((size_t)1 << 20) /* code that has not run yet, stacks, lists of the plan */
@@ -85,7 +86,26 @@ static size_t evaluated_rows(const struct nn_plan *plan)
 	return is_first(plan) || evaluates(plan) ? (n < EVALUATED_ROWS ? n : EVALUATED_ROWS) : 0;
 }
 
-/* The evaluator's graph: parameters of its own, and rows without what backward would need. */
+/* Scores of held-out rows of two classes, which are kept until they are all there. */
+static size_t scores_bytes(const struct nn_plan *plan)
+{
+	const struct nn_task *task = plan->task;
+	size_t bytes = 0;
+
+	for (int i = 0; task->dataset && i < task->program->n_outputs; i++) {
+		int value = task->program->outputs[i].value;
+
+		if (nn_augment_classes(task->augment, task->dataset, (size_t)i) &&
+		    nn_shape_count(&task->program->values[value].shape) == 2)
+			bytes += nn_auc_bytes((size_t)task->n_valid);
+	}
+	return bytes;
+}
+
+/*
+ * The evaluator's graph: parameters of its own, and rows without what backward would need; and what
+ * its metrics keep.
+ */
 static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_error *err)
 {
 	struct nn_graph_options g = { .device = plan->task->device, .pool = plan->task->pool };
@@ -97,7 +117,8 @@ static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_
 		return 0;
 	if (nn_graph_plan(plan->task->program, &g, &m, err) < 0)
 		return -1;
-	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived + m.canonical;
+	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived + m.canonical +
+		 scores_bytes(plan);
 	return 0;
 }
 

@@ -278,6 +278,14 @@ given_up() {
   jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log
 }
 
+@test "memory: the scores of held-out rows of two classes are part of the predicted peak" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
+  awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) printf "%g,%s\n", sin(i), i % 2 ? "p" : "q" }' >two.csv
+  nn-train -q -m 'dense ?' --target=y --valid=0.9 --batch=1000 --epochs=1 two.csv -o p.safetensors --log=log
+  jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.predicted-.measured|fabs)<4194304' log ||
+    { jq -c 'select(.event=="end").predicted' log; false; }
+}
+
 # what a log measures touches gradients that steps do without
 @test "memory: gradients that are never touched are no part of the predicted peak" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"

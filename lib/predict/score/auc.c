@@ -7,6 +7,11 @@
 
 #define MANTISSA_F32 29 /* last bits of a double that an f32 does not have */
 
+size_t nn_auc_bytes(size_t n)
+{
+	return 2 * (n < NN_AUC_SCORES ? n : NN_AUC_SCORES) * sizeof(struct nn_auc_score);
+}
+
 void nn_auc_free(struct nn_auc *a)
 {
 	nn_free(a->scores);

@@ -29,6 +29,8 @@ struct nn_auc {
 	bool undefined;           /* a score was not a number, or memory was short */
 };
 
+/* Bytes that n rows take at most, while they are sorted. */
+size_t nn_auc_bytes(size_t n);
 void nn_auc_free(struct nn_auc *auc);
 void nn_auc_reset(struct nn_auc *auc);
 void nn_auc_add(struct nn_auc *auc, double score, bool second, double weight);
