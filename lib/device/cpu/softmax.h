@@ -22,13 +22,30 @@ NN_INLINE real v_largest(const real *x, size_t n)
 	return t[0];
 }
 
+struct powers {
+	const real *x;
+	real *y, largest;
+};
+
+NN_INLINE vr term_power(const void *arg, size_t i, size_t k)
+{
+	const struct powers *e = (const struct powers *)arg;
+	const vr y = v_exp_negative(v_sub(v_get(e->x + i, k), v_set(e->largest)));
+	v_put(e->y + i, k, y);
+	return y;
+}
+
 /* y = exp(x - largest), their nn_sum. y may be x. */
 NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
 {
-	struct nn_sum_pair pair = { y, y };
-	const vr most = v_set(largest);
-	NN_EACH(i, k, n, { v_put(y + i, k, v_exp_negative(v_sub(v_get(x + i, k), most))); });
-	return v_sum(v_term_value, &pair, n);
+	const struct powers e = { x, y, largest };
+	return v_sum(term_power, &e, n);
+}
+
+NN_INLINE void v_divide(real *y, size_t n, real by)
+{
+	const vr sum = v_set(by);
+	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
 }
 
 /*
@@ -55,19 +72,30 @@ NN_INLINE void v_softmax(const real *x, real *y, size_t n)
 		v_store_n(y, n, v_div(e, v_set(sum)));
 		return;
 	}
-	const vr sum = v_set(v_exp_sum(x, y, n, v_largest(x, n)));
-	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
+	v_divide(y, n, v_exp_sum(x, y, n, v_largest(x, n)));
 }
 
-/* dx = y (dy - sum of y dy), or dx + that; dx may be dy. */
-NN_INLINE void v_softmax_back(const real *y, const real *dy, real *dx, size_t n, bool add)
+/* The sum of y dy. */
+NN_INLINE real v_softmax_dot(const real *y, const real *dy, size_t n)
 {
-	struct nn_sum_pair pair = { dy, y };
-	const vr sum = v_set(v_sum(v_term_product, &pair, n));
+	const struct nn_sum_pair pair = { dy, y };
+	return v_sum(v_term_product, &pair, n);
+}
+
+/* dx = y (dy - dot), or dx + that; dx may be dy. */
+NN_INLINE void v_softmax_slope(const real *y, const real *dy, real dot, real *dx, size_t n,
+			       bool add)
+{
+	const vr sum = v_set(dot);
 	NN_EACH(i, k, n, {
 		v_put_gradient(dx + i, k, v_mul(v_get(y + i, k), v_sub(v_get(dy + i, k), sum)),
 			       add);
 	});
+}
+
+NN_INLINE void v_softmax_back(const real *y, const real *dy, real *dx, size_t n, bool add)
+{
+	v_softmax_slope(y, dy, v_softmax_dot(y, dy, n), dx, n, add);
 }
 
 NN_INLINE real v_log_one(real x)

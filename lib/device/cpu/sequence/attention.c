@@ -30,7 +30,8 @@ struct rows {
 struct head {
 	size_t t, n; /* positions; values of a head */
 	bool causal;
-	struct rows q;                  /* in the input, where keys and values are as far apart */
+	struct rows input;              /* its queries; keys and values are as far apart */
+	struct rows q, dy;              /* copies of queries and the gradient, for backward */
 	struct rows keys, values;       /* scaled keys; values */
 	struct rows keys_t, values_t;   /* the same, a value a row */
 	struct rows score, slope;       /* of a block: softmax, and backward what flows back */
@@ -40,6 +41,12 @@ struct head {
 static size_t up(size_t n)
 {
 	return (n + NN_LANES - 1) / NN_LANES * NN_LANES;
+}
+
+/* Of a row of positions: an odd number of lines, so that a column fills all sets of the caches. */
+static size_t apart(size_t n)
+{
+	return up(n) | NN_LANES;
 }
 
 /* ---- the work of a thread ---- */
@@ -60,14 +67,14 @@ static struct sizes sizes(const struct nn_site *site)
 {
 	const struct nn_attention *a = site->attrs;
 	const size_t t = site->out.dim[0], n = site->out.dim[1] / a->heads;
-	return (struct sizes){ t * up(n), n * up(t), (t < BLOCK ? t : BLOCK) * up(t) };
+	return (struct sizes){ t * up(n), n * apart(t), (t < BLOCK ? t : BLOCK) * apart(t) };
 }
 
 static size_t reals(const struct nn_site *site)
 {
 	const struct sizes s = sizes(site);
 	const size_t forward = s.flat + s.tall + s.scores;
-	return site->training ? 2 * forward + 2 * s.tall + TILE * (s.tall / site->out.dim[0])
+	return site->training ? 2 * forward + 4 * s.tall + TILE * (s.tall / site->out.dim[0])
 			      : forward;
 }
 
@@ -76,7 +83,7 @@ static struct head lay_out(const struct nn_site *site, real *work)
 	const struct nn_attention *a = site->attrs;
 	const struct sizes s = sizes(site);
 	const size_t t = site->out.dim[0], n = site->out.dim[1] / a->heads, step = up(n),
-		     all = up(t);
+		     all = apart(t);
 	struct head h = { .t = t,
 			  .n = n,
 			  .causal = a->causal,
@@ -88,6 +95,8 @@ static struct head lay_out(const struct nn_site *site, real *work)
 	h.values_t = (struct rows){ take(&work, s.flat), all };
 	h.keys = (struct rows){ take(&work, s.tall), step };
 	h.slope = (struct rows){ take(&work, s.scores), all };
+	h.q = (struct rows){ take(&work, s.tall), step };
+	h.dy = (struct rows){ take(&work, s.tall), step };
 	h.dkeys = (struct rows){ take(&work, s.tall), step };
 	h.dvalues = (struct rows){ take(&work, s.tall), step };
 	h.dq = (struct rows){ take(&work, TILE * step), step };
@@ -95,59 +104,52 @@ static struct head lay_out(const struct nn_site *site, real *work)
 }
 
 /* to = x times scale, padded with zeros. */
-static void copy(const struct head *h, const real *x, real scale, struct rows to)
+static void copy(const struct head *h, struct rows x, real scale, struct rows to)
 {
-	for (size_t t = 0; t < h->t; t++)
-		for (size_t i = 0; i < to.row; i += VL) {
-			const size_t k = i >= h->n ? 0 : h->n - i < VL ? h->n - i : VL;
-			v_store(to.at + t * to.row + i,
-				v_mul(v_get(x + t * h->q.row + i, k), v_set(scale)));
-		}
+	for (size_t t = 0; t < h->t; t++) {
+		real *const at = to.at + t * to.row;
+		NN_EACH(i, k, h->n,
+			{ v_store(at + i, v_mul(v_get(x.at + t * x.row + i, k), v_set(scale))); });
+		for (size_t i = (h->n + VL - 1) / VL * VL; i < to.row; i += VL)
+			v_store(at + i, v_zero());
+	}
 }
 
 /* The same, turned. */
-static void turn(const struct head *h, const real *x, real scale, struct rows to)
+static void turn(const struct head *h, struct rows x, real scale, struct rows to)
 {
 	for (size_t t = 0; t < to.row; t += VL)
-		for (size_t i = 0; i < h->n; i += VL) {
-			const size_t k = h->n - i < VL ? h->n - i : VL;
+		NN_EACH(i, k, h->n, {
 			vr r[VL];
 			for (size_t j = 0; j < VL; j++)
-				r[j] = t + j < h->t ? v_get(x + (t + j) * h->q.row + i, k)
+				r[j] = t + j < h->t ? v_get(x.at + (t + j) * x.row + i, k)
 						    : v_zero();
 			v_transpose(r);
 			for (size_t j = 0; j < k; j++)
 				v_store(to.at + (i + j) * to.row + t, v_mul(r[j], v_set(scale)));
-		}
+		});
 }
 
 /* ---- products ---- */
 
-/*
- * y[rows][n] = the chains of x[rows][k] and w[k][n]; `on`: those of y go on. rows of a tile; w has
- * whole vectors.
- */
-static void product(size_t rows, size_t k, size_t n, struct rows x, struct rows w, struct rows y,
-		    bool on)
-{
-	for (size_t o = 0; o < n; o += 2 * VL) {
-		const size_t left = n - o;
-		struct nn_tile t = { .kh = 1,
-				     .kw = 1,
-				     .kl = k,
-				     .xs = x.row,
-				     .ws = w.row,
-				     .ys = y.row,
-				     .fs = y.row,
-				     .from = on ? y.at + o : NULL };
-		t.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-		NN_K(tile)[left > VL][rows](&t, x.at, w.at + o, y.at + o, NULL);
-	}
-}
-
 static struct rows from(struct rows rows, size_t row, size_t column)
 {
 	return (struct rows){ rows.at + row * rows.row + column, rows.row };
+}
+
+/* y[rows][n] = the chains of x[rows][k] and w[k][n], rows of a tile; w has whole vectors. */
+static void product(size_t rows, size_t k, size_t n, struct rows x, struct rows w, struct rows y)
+{
+	struct nn_tile t = {
+		.kh = 1, .kw = 1, .kl = k, .xs = x.row, .ws = w.row, .ys = y.row, .last = VL
+	};
+	size_t o = 0;
+	for (; o + 2 * VL <= n; o += 2 * VL)
+		NN_K(tile)[1][rows](&t, x.at, w.at + o, y.at + o, NULL);
+	if (o < n) {
+		t.last = n - o > VL ? n - o - VL : n - o;
+		NN_K(tile)[n - o > VL][rows](&t, x.at, w.at + o, y.at + o, NULL);
+	}
 }
 
 /*
@@ -157,26 +159,49 @@ static struct rows from(struct rows rows, size_t row, size_t column)
 static void mean(const struct head *h, size_t first, size_t rows, struct rows x, struct rows w,
 		 struct rows y)
 {
-	product(rows, h->causal ? first + 1 : h->t, h->n, x, w, y, false);
-	for (size_t r = 1; h->causal && r < rows; r++)
-		product(1, r, h->n, from(x, r, first + 1), from(w, first + 1, 0), from(y, r, 0),
-			true);
+	product(rows, h->causal ? first + 1 : h->t, h->n, x, w, y);
+	if (!h->causal)
+		return;
+	const struct rows xs = from(x, 0, first), ws = from(w, first, 0);
+	NN_EACH(i, k, h->n, {
+		for (size_t r = 1; r < rows; r++) {
+			real *const at = y.at + r * y.row + i;
+			vr sum = v_get(at, k);
+			for (size_t j = 1; j <= r; j++)
+				sum = v_fma(v_set(xs.at[r * xs.row + j]),
+					    v_load(ws.at + j * ws.row + i), sum);
+			v_put(at, k, sum);
+		}
+	});
 }
 
 /*
  * d[j] goes on with the chains over rows of x[rows][j] and g[rows], for m <= TILE columns of x that
- * are all there.
+ * are all there; g and d have whole vectors.
  */
 static void outer(size_t m, size_t rows, size_t n, struct rows x, struct rows g, struct rows d)
 {
-	for (size_t o = 0; rows > 0 && o < n; o += 2 * VL) {
-		const size_t left = n - o;
-		struct nn_outer t = {
-			.rows = 1, .pixels = rows, .x_pixel = x.row, .y_pixel = g.row, .ds = d.row
-		};
-		t.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-		NN_K(outer)[t.last == VL][left > VL][m](&t, x.at, g.at + o, d.at + o);
-	}
+	const struct nn_outer t = { .rows = 1,
+				    .pixels = rows,
+				    .x_pixel = x.row,
+				    .y_pixel = g.row,
+				    .ds = d.row,
+				    .last = VL };
+	for (size_t o = 0; rows > 0 && o < n; o += 2 * VL)
+		NN_K(outer)[1][n - o > VL][m](&t, x.at, g.at + o, d.at + o);
+}
+
+/* The first m - 1 columns of such a tile at the edge of the mask: row r has columns 0 .. r. */
+static void edge(size_t m, size_t n, struct rows x, struct rows g, struct rows d)
+{
+	for (size_t i = 0; i < n; i += VL)
+		for (size_t j = 0; j + 1 < m; j++) {
+			vr sum = v_load(d.at + j * d.row + i);
+			for (size_t r = j; r + 1 < m; r++)
+				sum = v_fma(v_set(x.at[r * x.row + j]),
+					    v_load(g.at + r * g.row + i), sum);
+			v_store(d.at + j * d.row + i, sum);
+		}
 }
 
 /*
@@ -189,13 +214,13 @@ static void spread(const struct head *h, size_t begin, size_t end, struct rows x
 {
 	const size_t most = h->causal ? end : h->t;
 	for (size_t j = 0, m; j < most; j += m) {
-		const bool edge = h->causal && j >= begin;
-		const size_t upto = h->causal && !edge ? begin : most, tile = edge ? MASKED : TILE;
+		const bool masked = h->causal && j >= begin;
+		const size_t upto = h->causal && !masked ? begin : most,
+			     tile = masked ? MASKED : TILE;
 		m = upto - j < tile ? upto - j : tile;
-		const size_t all = edge ? j + m - 1 : begin;
-		for (size_t i = j; edge && i < all; i++)
-			outer(1, all - i, h->n, from(x, i - begin, i), from(g, i, 0),
-			      from(d, i, 0));
+		const size_t all = masked ? j + m - 1 : begin;
+		if (masked)
+			edge(m, h->n, from(x, j - begin, j), from(g, j, 0), from(d, j, 0));
 		outer(m, end - all, h->n, from(x, all - begin, j), from(g, all, 0), from(d, j, 0));
 	}
 }
@@ -208,13 +233,27 @@ static size_t attended(const struct head *h, size_t t)
 	return h->causal ? t + 1 : h->t;
 }
 
-/* The softmax of positions first, first + 1, ... in rows of to. */
-static void weigh(const struct head *h, size_t first, size_t rows, struct rows to)
+/* Chains of x of those positions with all that they attend to, in whole vectors. */
+static void scores(const struct head *h, size_t first, size_t rows, struct rows x, struct rows w,
+		   struct rows to)
 {
-	product(rows, h->n, attended(h, first + rows - 1), from(h->q, first, 0), h->keys_t, to,
-		false);
+	const size_t n = attended(h, first + rows - 1);
+	product(rows, h->n, (n + VL - 1) / VL * VL, from(x, first, 0), w, to);
+}
+
+/* The softmax of positions first, first + 1, ..., whose queries are x, in rows of to. */
+static void weigh(const struct head *h, size_t first, size_t rows, struct rows x, struct rows to)
+{
+	scores(h, first, rows, x, h->keys_t, to);
+	real most[TILE], sum[TILE];
+	/* what a row waits for is hidden by the others */
 	for (size_t r = 0; r < rows; r++)
-		v_softmax(to.at + r * to.row, to.at + r * to.row, attended(h, first + r));
+		most[r] = v_largest(to.at + r * to.row, attended(h, first + r));
+	for (size_t r = 0; r < rows; r++)
+		sum[r] = v_exp_sum(to.at + r * to.row, to.at + r * to.row, attended(h, first + r),
+				   most[r]);
+	for (size_t r = 0; r < rows; r++)
+		v_divide(to.at + r * to.row, attended(h, first + r), sum[r]);
 }
 
 static real scale_of(const struct head *h)
@@ -249,6 +288,23 @@ static void clear_behind(const struct nn_call *call, const struct head *h, struc
 		NN_EACH(i, k, h->n, { v_put_gradient(y.at + t * y.row + i, k, v_zero(), add); });
 }
 
+/* Ask for a head's positions t, t + 1, ...: rows of an array lie far apart. */
+NN_INLINE void ask(const struct head *h, struct rows x, size_t t, size_t rows)
+{
+	for (size_t i = 0; i < rows; i++)
+		for (size_t k = 0; k < h->n; k += 64 / sizeof(real))
+			__builtin_prefetch(x.at + (t + i) * x.row + k, 0, 2);
+}
+
+/* The same of queries, keys and values of `piece`. */
+NN_INLINE void ask_input(const struct nn_call *call, const struct head *h, const void *array,
+			 size_t piece, size_t t, size_t rows)
+{
+	for (size_t part = 0; part < 3; part++)
+		ask(h, from(part_of(call, array, 3, piece), 0, part * call->site.out.dim[1]), t,
+		    rows);
+}
+
 /* A head of a row of the batch, its keys and values copied. */
 static struct head open_head(const struct nn_call *call, size_t piece, int thread)
 {
@@ -256,9 +312,9 @@ static struct head open_head(const struct nn_call *call, size_t piece, int threa
 	const size_t n = site->out.dim[1];
 	struct head h = lay_out(site, (real *)call->work + (size_t)thread * reals(site));
 	h.t = length_of(call, piece);
-	h.q = part_of(call, call->x[0], 3, piece);
-	turn(&h, h.q.at + n, scale_of(&h), h.keys_t);
-	copy(&h, h.q.at + 2 * n, 1, h.values);
+	h.input = part_of(call, call->x[0], 3, piece);
+	turn(&h, from(h.input, 0, n), scale_of(&h), h.keys_t);
+	copy(&h, from(h.input, 0, 2 * n), 1, h.values);
 	return h;
 }
 
@@ -271,7 +327,9 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 		const size_t tile = h.causal ? MASKED : TILE;
 		for (size_t t = 0; t < h.t; t += tile) {
 			const size_t rows = h.t - t < tile ? h.t - t : tile;
-			weigh(&h, t, rows, h.score);
+			if (p + 1 < end)
+				ask_input(call, &h, call->x[0], p + 1, t, rows);
+			weigh(&h, t, rows, h.input, h.score);
 			mean(&h, t, rows, h.score, h.values, from(y, t, 0));
 		}
 		clear_behind(call, &h, y, false);
@@ -309,17 +367,17 @@ static void step_piece(void *arg, size_t begin, size_t end, int thread)
 		struct head h = { .t = 1,
 				  .n = all / a->heads,
 				  .causal = true,
-				  .q = part_of(call, call->x[0], 3, p),
+				  .input = part_of(call, call->x[0], 3, p),
 				  .keys_t = { state, s.scores },
 				  .values = { state + s.flat, up(all / a->heads) },
 				  .score = { (real *)call->work + (size_t)thread * s.scores, 0 } };
 		const real scale = scale_of(&h);
 		for (size_t i = 0; i < h.n; i++)
-			h.keys_t.at[i * s.scores + now] = h.q.at[all + i] * scale;
-		copy(&h, h.q.at + 2 * all, 1, from(h.values, now, 0));
-		product(1, h.n, now + 1, h.q, h.keys_t, h.score, false);
+			h.keys_t.at[i * s.scores + now] = h.input.at[all + i] * scale;
+		copy(&h, from(h.input, 0, 2 * all), 1, from(h.values, now, 0));
+		product(1, h.n, now + 1, h.input, h.keys_t, h.score);
 		v_softmax(h.score.at, h.score.at, now + 1);
-		product(1, now + 1, h.n, h.score, h.values, y, false);
+		product(1, now + 1, h.n, h.score, h.values, y);
 	}
 }
 
@@ -336,7 +394,7 @@ static void give(const struct head *h, struct rows d, size_t rows, real scale, r
 {
 	for (size_t t = 0; t < rows; t++)
 		NN_EACH(i, k, h->n, {
-			v_put_gradient(dx + t * h->q.row + i, k,
+			v_put_gradient(dx + t * h->input.row + i, k,
 				       v_mul(v_get(d.at + t * d.row + i, k), v_set(scale)), add);
 		});
 }
@@ -347,21 +405,38 @@ static void clear(struct rows d, size_t rows)
 		v_store(d.at + i, v_zero());
 }
 
-/* Softmax and slopes of positions begin .. end - 1, and the gradients of their queries. */
-static void back_block(const struct head *h, size_t begin, size_t end, struct rows dy,
-		       struct rows dx, bool add)
+/* ds becomes the gradient of the scores of positions first, first + 1, ... with softmax p. */
+static void slopes(const struct head *h, size_t first, size_t rows, struct rows p, struct rows ds)
 {
+	real dot[TILE];
+	for (size_t r = 0; r < rows; r++)
+		dot[r] =
+			v_softmax_dot(p.at + r * p.row, ds.at + r * ds.row, attended(h, first + r));
+	for (size_t r = 0; r < rows; r++) {
+		real *const at = ds.at + r * ds.row;
+		v_softmax_slope(p.at + r * p.row, at, dot[r], at, attended(h, first + r), false);
+	}
+}
+
+/* Softmax and slopes of positions begin .. end - 1, and the gradients of their queries. */
+static void back_block(const struct nn_call *call, const struct head *h, size_t piece, size_t begin,
+		       size_t end, bool next)
+{
+	const struct rows dx = part_of(call, call->dx[0], 3, piece);
+	const bool add = call->dx_add[0];
 	const size_t tile = h->causal ? MASKED : TILE;
 	for (size_t t = begin; t < end; t += tile) {
 		const size_t rows = end - t < tile ? end - t : tile;
 		const struct rows p = from(h->score, t - begin, 0),
 				  ds = from(h->slope, t - begin, 0);
-		weigh(h, t, rows, p);
-		product(rows, h->n, attended(h, t + rows - 1), from(dy, t, 0), h->values_t, ds,
-			false);
-		for (size_t r = 0; r < rows; r++)
-			v_softmax_back(p.at + r * p.row, ds.at + r * ds.row, ds.at + r * ds.row,
-				       attended(h, t + r), false);
+		ask_input(call, h, call->dx[0], piece, t, rows);
+		if (next) {
+			ask_input(call, h, call->x[0], piece + 1, t, rows);
+			ask(h, part_of(call, call->dy, 1, piece + 1), t, rows);
+		}
+		weigh(h, t, rows, h->q, p);
+		scores(h, t, rows, h->dy, h->values_t, ds);
+		slopes(h, t, rows, p, ds);
 		mean(h, t, rows, ds, h->keys, h->dq);
 		give(h, h->dq, rows, 1, from(dx, t, 0).at, add);
 	}
@@ -374,16 +449,17 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 	const bool add = call->dx_add[0];
 	for (size_t p = begin; p < end; p++) {
 		const struct head h = open_head(call, p, thread);
-		const struct rows dy = part_of(call, call->dy, 1, p),
-				  dx = part_of(call, call->dx[0], 3, p);
-		copy(&h, h.q.at + n, scale_of(&h), h.keys);
-		turn(&h, h.q.at + 2 * n, 1, h.values_t);
+		const struct rows dx = part_of(call, call->dx[0], 3, p);
+		copy(&h, h.input, 1, h.q);
+		copy(&h, part_of(call, call->dy, 1, p), 1, h.dy);
+		copy(&h, from(h.input, 0, n), scale_of(&h), h.keys);
+		turn(&h, from(h.input, 0, 2 * n), 1, h.values_t);
 		clear(h.dkeys, h.t);
 		clear(h.dvalues, h.t);
 		for (size_t t = 0; t < h.t; t += BLOCK) {
 			const size_t last = h.t - t < BLOCK ? h.t : t + BLOCK;
-			back_block(&h, t, last, dy, dx, add);
-			spread(&h, t, last, h.score, dy, h.dvalues);
+			back_block(call, &h, p, t, last, p + 1 < end);
+			spread(&h, t, last, h.score, h.dy, h.dvalues);
 			spread(&h, t, last, h.slope, h.q, h.dkeys);
 		}
 		give(&h, h.dkeys, h.t, scale_of(&h), dx.at + n, add);
