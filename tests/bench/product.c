@@ -96,14 +96,18 @@ static void dense_weights(void *arg)
 				 k->dense_panels(&a->d), a->scratch);
 }
 
-static void dense(size_t rows, size_t in, size_t out)
+/* rows: samples of that many positions each. */
+static void dense_at(size_t samples, size_t positions, size_t in, size_t out)
 {
+	const size_t rows = samples * positions;
 	char name[64];
-	snprintf(name, sizeof name, "dense %zu x %zu, %zu rows", in, out, rows);
+	snprintf(name, sizeof name, "dense %zu x %zu, %zu x %zu rows", in, out, samples, positions);
+	if (positions == 1)
+		snprintf(name, sizeof name, "dense %zu x %zu, %zu rows", in, out, rows);
 	if (!strstr(name, word))
 		return;
 	struct dense a = { .d = { in, out, in, out, 0, 0 }, .rows = rows, .leaves = 1 };
-	while (a.leaves < 16 && 32 * a.leaves <= rows)
+	while (a.leaves < 16 && 32 * a.leaves <= samples)
 		a.leaves *= 2;
 	for (size_t i = 0; i <= a.leaves; i++)
 		a.leaf[i] = i * rows / a.leaves;
@@ -121,6 +125,11 @@ static void dense(size_t rows, size_t in, size_t out)
 	show("dw", flop, best(dense_weights, &a));
 	printf("\n");
 	free(a.x), free(a.dx), free(a.y), free(a.w), free(a.dw), free(a.b), free(a.scratch);
+}
+
+static void dense(size_t rows, size_t in, size_t out)
+{
+	dense_at(rows, 1, in, out);
 }
 
 /* ---- convolution ---- */
@@ -239,6 +248,9 @@ int main(int argc, char **argv)
 		dense(256, 1024, 2048);
 		dense(256, 2048, 2048);
 		dense(256, 2048, 1000);
+		dense_at(16, 128, 128, 128);
+		dense_at(16, 128, 128, 512);
+		dense_at(16, 128, 512, 128);
 		conv(64, 1, 32, 1, 3, 1, 0, 28);
 		conv(64, 32, 64, 1, 3, 1, 0, 13);
 		conv(64, 3, 32, 1, 3, 1, 1, 32);

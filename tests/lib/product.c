@@ -60,7 +60,7 @@ static long all_dense_weights(void)
 			       both = matrix(60, 530);
 	bad += dense_weights(&near, 301, 1, 1, 0) + dense_weights(&near, 700, 1, 2, 1) +
 	       dense_weights(&far, 1030, 1, 1, 1) + dense_weights(&both, 270, 1, 1, 1) +
-	       dense_weights(&near, 1050, 4, 1, 1) + dense_weights(&far, 2060, 2, 1, 0);
+	       dense_weights(&near, 2100, 4, 1, 1) + dense_weights(&far, 2060, 2, 1, 0);
 	return bad + dense_weights(&wide, 37, 4, 1, 0) + dense_weights(&deep, 520, 16, 1, 1) +
 	       dense_weights(&apart, 70, 2, 1, 1) + dense_weights(&apart, 20, 1, 2, 1);
 }

@@ -7,6 +7,8 @@
 #include "device/cpu/product/tile.h"
 
 /*
+ * Of many rows the weights are turned instead, and the product is the forward one, of dy.
+ *
  * The tile is that of the forward product: its pixels are inputs k, NN_PANEL or NN_LANES apart in
  * the packed weights, its weights are dy transposed. What comes out is dx transposed. Both are
  * transposed in scratch: rows * (in + out) elements instead of the in * out of the weights.
@@ -201,10 +203,49 @@ static void rows_block(const struct nn_matrix *d, size_t rows, const real *dy, c
 	}
 }
 
+/* Inputs [k0, k1) of the layer as out-channels of one whose inputs are its out-channels. */
+static struct nn_matrix turned(const struct nn_matrix *d, size_t k0, size_t k1)
+{
+	return (struct nn_matrix){
+		.in = d->out, .out = k1 - k0, .x_row = d->y_row, .y_row = d->x_row
+	};
+}
+
+/* Are there so many rows that dy and dx are much larger than the weights? */
+static bool turns(const struct nn_matrix *d, size_t rows)
+{
+	return d->in * d->out <= NN_DENSE_DX_TURNED &&
+	       4 * d->in * d->out <= rows * (d->in + d->out);
+}
+
+static void turn_weights(const struct nn_matrix *d, const real *w, size_t k0, size_t k1, real *to)
+{
+	for (size_t k = k0; k < k1; k += NN_PANEL) {
+		const size_t rows = nn_least(k1 - k, NN_PANEL), width = nn_panel_width(k1, k);
+		real *const panel = to + (k - k0) * d->out;
+		for (size_t o = 0; o < d->out; o += NN_PANEL) {
+			const size_t row = nn_panel_width(d->out, o);
+			transpose_in(w + o * d->in + k * row, row, rows,
+				     nn_least(d->out - o, NN_PANEL), panel + o * width, width);
+		}
+	}
+}
+
 void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const real *dy,
 				const real *w, real *dx, bool add, size_t k0, size_t k1,
 				void *scratch)
 {
+	if (turns(d, rows)) {
+		const struct nn_matrix t = turned(d, k0, k1);
+		const struct nn_tail tail = { .residual = add ? dx + k0 : NULL,
+					      .residual_row = d->x_row };
+		real *const wt = scratch;
+		turn_weights(d, w, k0, k1, wt);
+		NN_K(dense_forward)
+		(&t, rows, dy, wt, &tail, dx + k0, 0, NN_K(dense_panels)(&t),
+		 wt + NN_K(dense_packed)(&t));
+		return;
+	}
 	for (size_t r = 0; r < rows; r += NN_DENSE_DX_ROWS)
 		rows_block(d, nn_least(rows - r, NN_DENSE_DX_ROWS), dy + r * d->y_row, w,
 			   dx + r * d->x_row, add, k0, k1, scratch);
@@ -217,6 +258,10 @@ size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
 	const size_t input =
 		(nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride;
 	const size_t weights = nn_dense_weights_scratch(d, rows);
+	const struct nn_matrix t = turned(d, 0, d->in);
+	const size_t turn = turns(d, rows) ? NN_K(dense_packed)(&t) * sizeof(real) +
+						     nn_dense_forward_scratch(&t, rows)
+					   : 0;
 	const size_t backward = (input > weights ? input : weights) * sizeof(real);
-	return forward > backward ? forward : backward;
+	return forward > backward && forward > turn ? forward : backward > turn ? backward : turn;
 }

@@ -130,9 +130,20 @@ struct place {
 	size_t at, channels, width;
 };
 
+/* dy of a panel, of which each tile reads two vectors a row; the next two are `pair` on. */
+struct slopes {
+	const real *at;
+	size_t pair;
+};
+
+static const real *pair_at(struct slopes dy, size_t c)
+{
+	return dy.at + c / (2 * VL) * dy.pair;
+}
+
 /* Two vectors of dy stay in the nearest cache while the tiles pass. */
 static void store_block(const struct nn_outer *model, const struct tiles tiles[2], const real *x,
-			const real *dy, struct place p, real *dw)
+			struct slopes dy, struct place p, real *dw)
 {
 	const bool far = model->pixels >= NN_ASK_ROWS;
 	struct nn_outer o = *model;
@@ -149,7 +160,7 @@ static void store_block(const struct nn_outer *model, const struct tiles tiles[2
 				fetch(to, n, p.width, vectors);
 			o.next = to + n * p.width;
 			o.next_size = far ? n * p.width * sizeof(real) : 0;
-			t->run[o.last == VL][n](&o, x + t->x[i], dy + c, to);
+			t->run[o.last == VL][n](&o, x + t->x[i], pair_at(dy, c), to);
 		}
 	}
 }
@@ -157,7 +168,7 @@ static void store_block(const struct nn_outer *model, const struct tiles tiles[2
 /* A tile's inputs have all channels before the next ones do: what the sink is given lies together.
  */
 static void give_block(const struct nn_outer *model, const struct tiles tiles[2], const real *x,
-		       const real *dy, struct place p)
+		       struct slopes dy, struct place p)
 {
 	const struct tiles *const cut = &tiles[p.channels > VL];
 	const size_t pairs = (p.channels + 2 * VL - 1) / (2 * VL);
@@ -174,14 +185,15 @@ static void give_block(const struct nn_outer *model, const struct tiles tiles[2]
 		for (size_t c = 0; c < p.channels; c += 2 * VL) {
 			const size_t left = p.channels - c, vectors = left > VL ? 2 : 1;
 			o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-			tiles[vectors - 1].run[o.last == VL][n](&o, x + cut->x[i], dy + c, g + c);
+			tiles[vectors - 1].run[o.last == VL][n](&o, x + cut->x[i], pair_at(dy, c),
+								g + c);
 		}
 	}
 }
 
 /* The block's inputs, from k0 on, of panel p. */
 static void block(const struct nn_matrix *d, const struct nn_outer *o, const struct tiles tiles[2],
-		  const real *x, const real *dy, real *dw, size_t k0, size_t p)
+		  const real *x, struct slopes dy, real *dw, size_t k0, size_t p)
 {
 	const size_t panel = p * NN_PANEL, width = nn_panel_width(d->out, panel);
 	const struct place place = { panel * d->in + k0 * width, nn_least(d->out - panel, width),
@@ -214,19 +226,25 @@ static void copy_strips(const real *x, size_t x_row, size_t rows, size_t n, real
 	}
 }
 
-/* Panels [p0, p1) of dy, each by itself with its rows close together; *row is then their step. */
-static const real *copy_panels(const struct nn_matrix *d, size_t rows, const real *dy, size_t p0,
-			       size_t p1, size_t *row, real *to)
+/*
+ * Panels [p0, p1) of dy, pair after pair of vectors: rows that follow each other fill all sets of
+ * the nearest cache. Read in the order of memory.
+ */
+static void copy_pairs(const struct nn_matrix *d, size_t rows, const real *dy, size_t p0, size_t p1,
+		       real *to)
 {
-	for (size_t p = p0; p < p1; p++)
-		for (size_t r = 0; r < rows; r++) {
-			const real *const from = dy + r * d->y_row + p * NN_PANEL;
-			const size_t n = nn_least(d->out - p * NN_PANEL, NN_PANEL);
-			ask(from + NN_COPY_AHEAD * d->y_row, n);
-			nn_copy_row(from, n, to + ((p - p0) * rows + r) * NN_PANEL);
+	const size_t begin = p0 * NN_PANEL, n = nn_least(d->out, p1 * NN_PANEL) - begin,
+		     whole = n / (2 * VL) * (2 * VL), step = nn_dense_pair_step(rows) / (2 * VL);
+	for (size_t r = 0; r < rows; r++) {
+		const real *const from = dy + r * d->y_row + begin;
+		real *const row = to + r * 2 * VL;
+		for (size_t c = 0; c < whole; c += 2 * VL) {
+			v_store(row + c * step, v_load(from + c));
+			v_store(row + c * step + VL, v_load(from + c + VL));
 		}
-	*row = NN_PANEL;
-	return to;
+		if (whole < n)
+			nn_copy_row(from + whole, n - whole, row + whole * step);
+	}
 }
 
 static void rows_gradient(const struct nn_matrix *d, const real *x, const real *dy,
@@ -236,10 +254,11 @@ static void rows_gradient(const struct nn_matrix *d, const real *x, const real *
 {
 	const size_t rows = leaf[n_leaves] - leaf[0], inputs = nn_dense_weights_inputs(rows);
 	const bool copy_x = nn_dense_strips_pay(d, rows, p1 - p0);
-	const bool copy_y = rows <= NN_DENSE_DW_ROWS && nn_rows_apart(d->y_row) &&
-			    k1 - k0 >= nn_least(inputs, 4 * NN_TILE_2);
+	const bool copy_y =
+		nn_dense_pairs_pay(d, rows) && k1 - k0 >= nn_least(inputs, 4 * NN_TILE_2);
 	real *const x_copy = scratch, *const y_copy = x_copy + nn_dense_weights_x(d, rows);
 	const size_t panels = copy_y ? nn_dense_weights_panels(d, rows) : p1 - p0;
+	const size_t pair = copy_y ? nn_dense_pair_step(rows) : 2 * VL;
 	const size_t strips = copy_x ? nn_dense_strip_step(rows) : 0;
 	_Alignas(64) real room[2][NN_TILE_MAX * NN_PANEL];
 	struct beside b = { .sink = sink,
@@ -256,21 +275,25 @@ static void rows_gradient(const struct nn_matrix *d, const real *x, const real *
 	for (size_t vectors = 1; vectors <= 2; vectors++)
 		choose_tiles(&tiles[vectors - 1], &o, vectors);
 	o.x_pixel = copy_x ? NN_DENSE_STRIP_ROW : d->x_row;
+	o.y_pixel = copy_y ? 2 * VL : d->y_row;
 	for (size_t q = p0, q1; q < p1; q = q1) {
 		q1 = nn_least(q + panels, p1);
-		o.y_pixel = d->y_row;
-		const real *const y = copy_y ? copy_panels(d, rows, dy, q, q1, &o.y_pixel, y_copy)
-					     : dy + q * NN_PANEL;
-		const size_t step = copy_y ? rows * NN_PANEL : NN_PANEL;
+		if (copy_y)
+			copy_pairs(d, rows, dy, q, q1, y_copy);
 		for (size_t k = k0, next; k < k1; k = next) {
 			next = nn_least(k + inputs, k1);
-			if (copy_x)
+			if (copy_x && (k1 - k0 > inputs || q == p0))
 				copy_strips(x + k, d->x_row, rows, next - k, x_copy, strips);
 			for (int i = 0; i < 2; i++)
 				cut_tiles(&tiles[i], next - k, strips);
-			for (size_t p = q; p < q1; p++)
-				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, dw,
-				      k, p);
+			for (size_t p = q; p < q1; p++) {
+				const struct slopes y = {
+					copy_y ? y_copy + (p - q) * (NN_PANEL / (2 * VL)) * pair
+					       : dy + p * NN_PANEL,
+					pair
+				};
+				block(d, &o, tiles, copy_x ? x_copy : x + k, y, dw, k, p);
+			}
 		}
 	}
 	if (b.now.n)
@@ -286,7 +309,7 @@ struct part {
 static void long_leaf(const struct nn_matrix *d, const real *x, const real *dy, size_t rows,
 		      bool first, real *dw, struct part part, void *scratch)
 {
-	const size_t most = nn_dense_weights_block(d);
+	const size_t most = NN_DENSE_DW_BLOCK;
 	for (size_t r = 0; r < rows; r += most) {
 		const size_t bounds[] = { 0, nn_least(most, rows - r) };
 		rows_gradient(d, x + r * d->x_row, dy + r * d->y_row, bounds, 1, first && r == 0,

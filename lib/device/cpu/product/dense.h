@@ -13,6 +13,7 @@
 #define NN_DENSE_DX_ROWS ((size_t)256)
 #define NN_DENSE_DX_OUT ((size_t)256)
 #define NN_DENSE_DX_IN ((size_t)2048)
+#define NN_DENSE_DX_TURNED ((size_t)262144) /* weights at most that are turned for many rows */
 /*
  * Bytes of weights that do not stay in the caches from layer to layer: they are asked for before
  * they are needed.
@@ -24,6 +25,8 @@
  */
 #define NN_DENSE_DW_BYTES ((size_t)262144)
 #define NN_DENSE_DW_ROWS ((size_t)2048)
+/* Rows of which two vectors fill half of the nearest cache: those of a leaf at once. */
+#define NN_DENSE_DW_BLOCK (16384 / (2 * VL * sizeof(real)))
 /* Levels of the tree over long leaves. */
 #define NN_DENSE_DW_WAITING ((size_t)4)
 /*
@@ -55,6 +58,12 @@ static inline size_t nn_dense_strip_step(size_t rows)
 	return (rows | 1) * NN_DENSE_STRIP_ROW;
 }
 
+/* Likewise of dy, from pair to pair of vectors. */
+static inline size_t nn_dense_pair_step(size_t rows)
+{
+	return (rows | 1) * 2 * VL;
+}
+
 /* Weight gradient: inputs of a block, whole tiles. */
 static inline size_t nn_dense_weights_inputs(size_t rows)
 {
@@ -75,13 +84,14 @@ static inline bool nn_aliased(size_t row)
 static inline bool nn_dense_strips_pay(const struct nn_matrix *d, size_t rows, size_t panels)
 {
 	return rows <= NN_DENSE_DW_ROWS && panels >= 4 &&
-	       (panels > 8 || rows >= 512 || nn_aliased(d->x_row));
+	       (panels > 8 || rows >= NN_DENSE_DW_BLOCK || nn_aliased(d->x_row));
 }
 
-/* Is each row in a page of its own, or nearly so? */
-static inline bool nn_rows_apart(size_t row)
+/* Likewise of dy, in pairs of vectors. */
+static inline bool nn_dense_pairs_pay(const struct nn_matrix *d, size_t rows)
 {
-	return row * sizeof(real) >= 2048;
+	return rows <= NN_DENSE_DW_ROWS && d->y_row > 2 * VL &&
+	       (rows >= NN_DENSE_DW_BLOCK || d->y_row * sizeof(real) >= 2048);
 }
 
 /* Reals of such a copy. */
@@ -139,20 +149,15 @@ static inline size_t nn_dense_weights_y(const struct nn_matrix *d, size_t rows)
 {
 	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL,
 		     most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL;
-	return nn_rows_apart(d->y_row) ? nn_least(all * rows, most + rows) * NN_PANEL : 0;
-}
-
-/* Weight gradient: rows of a leaf at once; of wide rows as many as are worth a copy. */
-static inline size_t nn_dense_weights_block(const struct nn_matrix *d)
-{
-	return nn_rows_apart(d->x_row) ? 512 : 128;
+	return nn_dense_pairs_pay(d, rows) ? nn_least(all * (rows + 1), most + rows + 1) * NN_PANEL
+					   : 0;
 }
 
 /* Are n leaves of so many rows summed one after the other, each in blocks? */
 static inline bool nn_dense_leaves_long(const struct nn_matrix *d, size_t rows, size_t n)
 {
-	return rows >= 2 * n * nn_dense_weights_block(d) && n < (size_t)2 << NN_DENSE_DW_WAITING &&
-	       d->in * d->out * sizeof(real) < NN_DENSE_FAR;
+	return rows >= 2 * n * NN_DENSE_DW_BLOCK && n < (size_t)2 << NN_DENSE_DW_WAITING &&
+	       (n == 1 || d->in * d->out * sizeof(real) < NN_DENSE_FAR);
 }
 
 /* Reals of a leaf's sums that wait for a neighbour's, and how many may wait. */
