@@ -153,10 +153,14 @@ static inline size_t nn_dense_weights_y(const struct nn_matrix *d, size_t rows)
 					   : 0;
 }
 
-/* Are n leaves of so many rows summed one after the other, each in blocks? */
+/*
+ * Are n leaves of so many rows summed one after the other, each in blocks? Those of more rows than
+ * are copied at once need not be as long.
+ */
 static inline bool nn_dense_leaves_long(const struct nn_matrix *d, size_t rows, size_t n)
 {
-	return rows >= 2 * n * NN_DENSE_DW_BLOCK && n < (size_t)2 << NN_DENSE_DW_WAITING &&
+	const size_t most = rows > NN_DENSE_DW_ROWS ? 64 : 2 * NN_DENSE_DW_BLOCK;
+	return rows >= n * most && n < (size_t)2 << NN_DENSE_DW_WAITING &&
 	       (n == 1 || d->in * d->out * sizeof(real) < NN_DENSE_FAR);
 }
 

@@ -1,9 +1,6 @@
 /*
  * recurrent, backward: step by step from the end of the way, the gradients of the gates' sums, of
  * the input and of the state; from those of all steps then the parameters'.
- *
- * Gradients of sums are kept in groups of columns, [group][position][column]: rows of all columns
- * lie so far apart that the products for the weights would copy them first.
  */
 #include "device/cpu/kernels.h"
 #include "device/cpu/product/dense.h"
@@ -12,19 +9,16 @@
 #include "device/cpu/vec/math.h"
 
 #define NN_SMALL 100000 /* multiplications and additions done before a pool has woken */
-#define NN_COLUMNS ((size_t)NN_PANEL) /* of a group at most */
-#ifndef NN_BLOCK
-#define NN_BLOCK ((size_t)128) /* positions of a block at most */
-#endif
 
 /*
- * Gradients of the sums by group: of the input's product [0], and of the state's [1], which differ
- * in gru's n alone and are the same array where they do not.
+ * Gradients of the sums, [position][sums]: of the input's product [0], and of the state's [1],
+ * which differ in gru's n alone and are the same array where they do not.
  */
 struct back {
 	struct nn_recurrence r;
 	real *sums[2];
-	size_t positions, groups;
+	size_t positions;
+	size_t columns, groups; /* of the weights: what a piece of the work has, and their number */
 	size_t *leaf; /* bounds in positions */
 	char *scratch;
 	size_t scratch_size;
@@ -105,33 +99,10 @@ static void gru_back(const struct place *p)
 
 /* ---- the way back of a piece of rows ---- */
 
-static size_t group_columns(const struct back *b, size_t group)
-{
-	return nn_recurrent_least(NN_COLUMNS, b->r.sums - group * NN_COLUMNS);
-}
-
-/*
- * Reals from group to group: an odd number of lines, so that groups of a position, which are
- * written one after the other, fall into different sets of the caches.
- */
-static size_t group_reals(size_t positions)
-{
-	return NN_COLUMNS * positions + NN_LANES;
-}
-
-static real *group_at(const struct back *b, int product, size_t group)
-{
-	return b->sums[product] + group * group_reals(b->positions);
-}
-
-/* The sums' gradients of a position into their groups. */
+/* The sums' gradients of a position. */
 static void keep(const struct back *b, int product, size_t position, const real *from)
 {
-	for (size_t g = 0; g < b->groups; g++) {
-		const size_t n = group_columns(b, g);
-		nn_recurrent_keep(&b->r, from + g * NN_COLUMNS, n,
-				  group_at(b, product, g) + position * n);
-	}
+	nn_recurrent_keep(&b->r, from, b->r.sums, b->sums[product] + position * b->r.sums);
 }
 
 /* What a thread has for the rows of a piece: [row][units], [row][sums]. */
@@ -263,77 +234,69 @@ static void way_back(void *arg, size_t piece, int thread)
 
 /* ---- the parameters', from the sums' gradients of all steps ---- */
 
-/* Of a tree: sums that wait for their neighbours at most. */
-static size_t levels(size_t n_leaves)
+/*
+ * Columns of a group, whole panels: sums of leaves that wait for their neighbours are to stay in
+ * the caches, and each thread is to have a group.
+ */
+static size_t columns_of(const struct nn_recurrence *r, size_t threads)
 {
-	size_t n = 0;
-	while (n_leaves >> (n + 1))
-		n++;
-	return n;
+	const size_t in = r->x.in > r->units ? r->x.in : r->units,
+		     fit = (NN_DENSE_FAR - 1) / sizeof(real) / (in * NN_PANEL),
+		     share = (nn_panels(r->sums) + threads - 1) / threads,
+		     panels = nn_recurrent_least(fit, share);
+	return (panels ? panels : 1) * NN_PANEL;
 }
 
-/*
- * Columns of a group of a weight, whose sums over a leaf are one chain. A block of positions stays
- * in the nearest cache while the inputs pass; leaves wait in scratch for their neighbours.
- */
-static void weight_group(const struct back *b, int param, size_t group, real *scratch)
+/* A product of n columns of the sums. */
+static struct nn_matrix part_of(const struct nn_recurrence *r, int product, size_t n)
+{
+	struct nn_matrix d = product == 0 ? r->x : r->h;
+	d.out = n;
+	return d;
+}
+
+static void weight_group(const struct back *b, int product, size_t begin, size_t n, void *scratch)
 {
 	const struct nn_recurrence *r = &b->r;
 	const struct nn_call *call = r->call;
-	struct nn_matrix d = param == 0 ? r->x : r->h;
-	const real *x = param == 0 ? call->x[0] : r->before, *dy = group_at(b, param, group);
-	d.out = d.y_row = group_columns(b, group);
-	const size_t n = d.in * nn_panel_width(d.out, 0);
-	real *sum[64] = { (real *)call->dw[param] + group * NN_COLUMNS * d.in };
-	for (size_t i = 1; i <= levels(call->n_leaves); i++, scratch += n)
-		sum[i] = scratch;
-	for (size_t i = 0, top = 0; i < call->n_leaves; i++) {
-		for (size_t from = b->leaf[i], to; from < b->leaf[i + 1]; from = to) {
-			to = nn_recurrent_least(from + NN_BLOCK, b->leaf[i + 1]);
-			const size_t bounds[] = { 0, to - from };
-			NN_K(dense_weight_gradient)
-			(&d, x + from * d.x_row, dy + from * d.y_row, bounds, 1,
-			 from == b->leaf[i] && (i > 0 || call->first), sum[top], NULL, 0, d.in, 0,
-			 1, scratch);
-		}
-		for (size_t left = i; left & 1; left >>= 1, top--)
-			NN_K(leaf_add)(sum[top - 1], sum[top], n);
-		top++;
-	}
+	const struct nn_matrix d = part_of(r, product, n);
+	NN_K(dense_weight_gradient)
+	(&d, product == 0 ? call->x[0] : r->before, b->sums[product] + begin, b->leaf,
+	 call->n_leaves, call->first, (real *)call->dw[product] + begin * d.in, NULL, 0, d.in, 0,
+	 NN_K(dense_panels)(&d), scratch);
 }
 
 /* The two are one where the sums' gradients are. */
-static void bias_part(const struct back *b, size_t group)
+static void bias_group(const struct back *b, size_t begin, size_t n)
 {
-	const struct nn_recurrence *r = &b->r;
-	const struct nn_call *call = r->call;
-	struct nn_matrix d = r->x;
+	const struct nn_call *call = b->r.call;
 	real *done = NULL;
-	d.out = d.y_row = group_columns(b, group);
 	for (int product = 0; product < 2; product++) {
+		const struct nn_matrix d = part_of(&b->r, product, n);
 		real *db = call->dw[2 + product];
 		if (!db)
 			continue;
-		db += group * NN_COLUMNS;
+		db += begin;
 		if (done && b->sums[0] == b->sums[1])
-			memcpy(db, done, d.out * sizeof(real));
+			memcpy(db, done, n * sizeof(real));
 		else
 			NN_K(dense_bias_gradient)
-		(&d, group_at(b, product, group), b->leaf, call->n_leaves, call->first, db);
+		(&d, b->sums[product] + begin, b->leaf, call->n_leaves, call->first, db);
 		done = db;
 	}
 }
 
-/* Both weights of a group follow each other, and the biases, while it is in the cache. */
 static void gradient_piece(void *arg, size_t group, int thread)
 {
 	const struct back *b = arg;
+	const size_t begin = group * b->columns,
+		     n = nn_recurrent_least(b->columns, b->r.sums - begin);
 	void *scratch = b->scratch + (size_t)thread * b->scratch_size;
-	for (int param = 0; param < 2; param++)
-		if (b->wanted[param])
-			weight_group(b, param, group, scratch);
+	for (int product = 0; product < 2; product++)
+		if (b->wanted[product])
+			weight_group(b, product, begin, n, scratch);
 	if (b->r.attrs->bias)
-		bias_part(b, group);
+		bias_group(b, begin, n);
 }
 
 /* ---- both ---- */
@@ -344,21 +307,25 @@ static bool two_kinds(const struct nn_recurrence *r)
 	return r->attrs->cell == NN_CELL_GRU;
 }
 
-static size_t thread_bytes(const struct nn_recurrence *r, size_t rows, size_t leaves)
+static size_t thread_bytes(const struct nn_recurrence *r, size_t rows)
 {
-	const size_t most = nn_recurrent_rows(rows);
+	const size_t most = nn_recurrent_rows(rows), n = columns_of(r, 1);
 	const size_t way = 2 * nn_recurrent_bytes(most * r->units) +
 			   (two_kinds(r) ? 2 : 1) * nn_recurrent_bytes(most * r->sums);
-	const size_t x = NN_K(dense_scratch)(&r->x, rows * r->steps),
-		     h = NN_K(dense_scratch)(&r->h, rows * r->steps);
-	const size_t waiting = levels(leaves) * (r->x.in > r->units ? r->x.in : r->units);
-	return way + nn_recurrent_bytes(waiting * NN_PANEL) + ((x > h ? x : h) + 63) / 64 * 64;
+	size_t scratch = 0;
+	for (int product = 0; product < 2; product++) {
+		const struct nn_matrix d = part_of(r, product, nn_recurrent_least(n, r->sums));
+		const size_t back = NN_K(dense_scratch)(product == 0 ? &r->x : &r->h, most),
+			     weights = NN_K(dense_scratch)(&d, rows * r->steps);
+		scratch = scratch > back ? scratch : back;
+		scratch = scratch > weights ? scratch : weights;
+	}
+	return way + (scratch + 63) / 64 * 64;
 }
 
 static size_t sums_bytes(const struct nn_recurrence *r, size_t rows)
 {
-	const size_t groups = (r->sums + NN_COLUMNS - 1) / NN_COLUMNS;
-	return nn_recurrent_bytes(groups * group_reals(rows * r->steps));
+	return nn_recurrent_bytes(rows * r->steps * r->sums);
 }
 
 static size_t leaf_bytes(size_t n_leaves)
@@ -371,7 +338,7 @@ size_t NN_K(recurrent_back_work)(const struct nn_site *site, size_t max_rows, si
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
 	return (two_kinds(&r) ? 2 : 1) * sums_bytes(&r, max_rows) + leaf_bytes(max_leaves) +
-	       (size_t)threads * thread_bytes(&r, max_rows, max_leaves);
+	       (size_t)threads * thread_bytes(&r, max_rows);
 }
 
 static struct back back_of(const struct nn_call *call)
@@ -379,7 +346,6 @@ static struct back back_of(const struct nn_call *call)
 	struct back b = { .r = nn_recurrence_in(call), .positions = call->rows };
 	char *at = call->work;
 	b.positions *= b.r.steps;
-	b.groups = (b.r.sums + NN_COLUMNS - 1) / NN_COLUMNS;
 	b.sums[0] = b.sums[1] = (real *)(void *)at;
 	at += sums_bytes(&b.r, call->rows);
 	if (two_kinds(&b.r)) {
@@ -388,7 +354,7 @@ static struct back back_of(const struct nn_call *call)
 	}
 	b.leaf = (size_t *)(void *)at;
 	b.scratch = at + leaf_bytes(call->n_leaves);
-	b.scratch_size = thread_bytes(&b.r, call->rows, call->n_leaves);
+	b.scratch_size = thread_bytes(&b.r, call->rows);
 	for (size_t i = 0; i <= call->n_leaves; i++)
 		b.leaf[i] = call->leaf[i] * b.r.steps;
 	for (int param = 0; param < 2; param++)
@@ -403,6 +369,8 @@ void NN_K(recurrent_back)(const struct nn_call *call)
 	struct nn_pool *pool = flops < NN_SMALL ? NULL : call->pool;
 
 	b.r.pieces = nn_recurrent_pieces(call->rows, (size_t)nn_pool_threads(pool));
+	b.columns = columns_of(&b.r, (size_t)nn_pool_threads(pool));
+	b.groups = (b.r.sums + b.columns - 1) / b.columns;
 	nn_pool_run(pool, b.r.pieces, way_back, &b);
 	nn_pool_run(pool, b.groups, gradient_piece, &b);
 }
