@@ -10,6 +10,7 @@
 
 #define NN_DIGIT 8   /* bits of a pass of the sort */
 #define NN_LEVELS 34 /* sums under way along the tree of leaves */
+#define NN_AHEAD 16  /* entries asked for before they are needed: a row's lie anywhere */
 
 /* One entry: its row above, its place among the entries below. */
 typedef uint64_t key;
@@ -104,15 +105,32 @@ NN_INLINE vr sum_lanes(const struct summing *s, size_t begin, size_t end, size_t
 	return stack[0];
 }
 
+static const real *value_of(const struct summing *s, size_t i)
+{
+	const struct nn_row_list *from = s->sum->entries;
+	return (const real *)from->value + (uint32_t)s->order[i] * from->width;
+}
+
+/* Most rows of a large table are listed once in a batch. */
 static void sum_piece(void *arg, size_t first, size_t last, int thread)
 {
 	const struct summing *s = arg;
 	struct nn_row_list *to = s->sum->sums;
+	const size_t width = to->width, all = s->begin[last];
 	(void)thread;
 	for (size_t j = first; j < last; j++) {
-		real *out = (real *)to->value + j * to->width;
+		real *out = (real *)to->value + j * width;
 		size_t begin = s->begin[j], end = s->begin[j + 1];
-		NN_EACH(i, k, to->width, { v_put(out + i, k, sum_lanes(s, begin, end, i, k)); });
+		if (begin + NN_AHEAD < all)
+			__builtin_prefetch(value_of(s, begin + NN_AHEAD));
+		if (end - begin == 1) {
+			const real *x = value_of(s, begin);
+			NN_EACH(i, k, width,
+				{ v_put(out + i, k, v_add(v_zero(), v_get(x + i, k))); });
+		} else {
+			NN_EACH(i, k, width,
+				{ v_put(out + i, k, sum_lanes(s, begin, end, i, k)); });
+		}
 	}
 }
 
