@@ -215,7 +215,7 @@ static struct nn_matrix turned(const struct nn_matrix *d, size_t k0, size_t k1)
 static bool turns(const struct nn_matrix *d, size_t rows)
 {
 	return d->in * d->out <= NN_DENSE_DX_TURNED &&
-	       4 * d->in * d->out <= rows * (d->in + d->out);
+	       2 * d->in * d->out <= rows * (d->in + d->out);
 }
 
 static void turn_weights(const struct nn_matrix *d, const real *w, size_t k0, size_t k1, real *to)
