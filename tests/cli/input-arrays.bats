@@ -158,9 +158,8 @@ stay() {
 }
 
 @test "arrays: rows of several inputs stay in a cache, too" {
-  local from
   nn-train -q -m "$several" --loss=cross-entropy -b 1000 --epochs=2 gaps.npz --missing=mean --valid=0.25 -o all
-  for from in made read; do
+  for _ in made read; do
     nn-train -v -m "$several" --loss=cross-entropy -b 1000 --epochs=2 gaps.npz --missing=mean --valid=0.25 --cache=cache --input-memory=300K -o some 2>said
     grep -q '^nn-train: note: input: read: ' said
     cmp all some
