@@ -131,7 +131,6 @@ int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, si
 	struct nn_measure_options o = { .clock = b->setup.clock,
 					.seconds = b->options->time_s,
 					.stop = b->setup.host.stop };
-
 	int status;
 
 	tell(b, b->doing);
