@@ -25,6 +25,7 @@ page() {
 @test "man: no page has a table wider than 80 columns or words that run together" {
 	man -l "$(page nn-model.5)" >/dev/null 2>&1 || skip "man is not installed"
 	for page in nn-train.1 nn-predict.1 nn-bench.1 nn-allreduce.1 nn-serve.1 nn.3 nn-model.5 nn-data.5 nn-layers.7 nntools.7; do
+		[ -e "$(page $page)" ] || continue # a tool that is not built here
 		MANWIDTH=80 run -0 --separate-stderr man -l "$(page $page)"
 		[ -z "$stderr" ] || { echo "$page: $stderr"; false; }
 		! grep -nE '^\.(RB|BR|RI|IR|BI|IB) [^"]*[)a-z], [a-z]|^\.(IR|BR)( [^" ]+)* , ' "$(page $page)" || { echo "$page"; false; }
