@@ -1,11 +1,15 @@
 /*
  * The cost table. A measured time is the cost or more (another process had the core), so a mean
  * follows what is less quickly and what is more slowly; larger batches never cost less, so means
- * that fall are put together (pool adjacent violators).
+ * that fall are put together (pool adjacent violators). Nor do they cost much more than in
+ * proportion: what one took that was interrupted would keep others of its size away for good.
  */
+#include <math.h>
+
 #include "serve/batch/cost.h"
 
 #define SMOOTH_EVERY 8
+#define MOST_RATIO 2 /* what a row takes, to what it takes in the next smaller batch seen */
 
 static unsigned point_of(size_t rows)
 {
@@ -17,6 +21,21 @@ static unsigned point_of(size_t rows)
 		octave++; /* 2^(octave + 2) <= rows < 2^(octave + 3) */
 	octave = 7 + (octave - 1) * 4 + (unsigned)(rows >> octave & 3);
 	return octave < NN_COST_POINTS ? octave : NN_COST_POINTS - 1;
+}
+
+static void bound(struct nn_costs *c)
+{
+	int below = -1;
+
+	for (int i = 0; i < NN_COST_POINTS; i++) {
+		double most;
+
+		if (c->points[i].seen == 0)
+			continue;
+		most = below < 0 ? INFINITY : MOST_RATIO * c->smooth[below] / c->points[below].rows;
+		c->smooth[i] = fmin(c->smooth[i], most * c->points[i].rows);
+		below = i;
+	}
 }
 
 /* Means of neighbours that fall become one, weighted by how often they were seen. */
@@ -48,6 +67,7 @@ static void smooth(struct nn_costs *c)
 	for (unsigned r = 0; r < n; r++)
 		for (; at <= runs[r].end; at++)
 			c->smooth[at] = runs[r].seconds;
+	bound(c);
 	c->n = 0;
 }
 

@@ -13,15 +13,17 @@ static struct nn_lane_place *wants(struct nn_lane *lane, size_t *rows)
 	for (size_t i = 0; i < lane->n_places; i++) {
 		struct nn_lane_place *p = &lane->places[i];
 
-		if (lane->null_row || lane->closing || lane->head || !p->free)
+		if (lane->null_row || lane->closing || !p->free)
+			continue;
+		*rows = 1;
+		if (lane->n_places > 1 && p->missed >= NN_MISSED)
+			return p;
+		if (lane->head)
 			continue;
 		while (p->measure <= lane->max_batch && nn_costs_know(&p->costs, p->measure))
 			p->measure *= 2;
 		*rows = p->measure;
 		if (p->measure <= lane->max_batch && nn_costs_at(&p->costs, p->measure) < LONGEST_S)
-			return p;
-		*rows = 1;
-		if (lane->n_places > 1 && p->missed >= NN_MISSED)
 			return p;
 	}
 	return NULL;
@@ -53,11 +55,13 @@ bool nn_batcher_measure(struct nn_batcher *b)
 	if (!lane || b->measuring)
 		return false;
 	b->measuring = true;
+	b->busy++;
 	seat = nn_lane_enter(lane, place, rows);
 	pthread_mutex_unlock(&b->lock);
 	status = nn_seat_measure(lane, seat, rows, &seconds, &err);
 	pthread_mutex_lock(&b->lock);
 	b->measuring = false;
+	b->busy--;
 	if (status == 0)
 		learn(place, rows, seconds);
 	place->measure *= rows == place->measure ? 2 : 1;

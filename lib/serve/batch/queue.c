@@ -200,7 +200,7 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, struct nn_split split, double
 	lane->counts->batches++;
 	lane->counts->place_rows[split.place] += seat->rows;
 	for (size_t i = 0; i < lane->n_places; i++)
-		if (++lane->places[i].missed == NN_MISSED)
+		if (++lane->places[i].missed % NN_MISSED == 0)
 			nn_batcher_wake(lane->batcher);
 	place->missed = 0;
 	lane->counts->batch_rows += seat->rows;

@@ -250,7 +250,7 @@ void *nn_batcher_work(void *arg)
 			b->busy--;
 		} else if (b->stop) {
 			break;
-		} else if (!nn_batcher_measure(b)) {
+		} else if (wake < INFINITY || !nn_batcher_measure(b)) {
 			sleep_until(b, wake);
 		}
 	}
