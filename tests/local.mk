@@ -200,17 +200,34 @@ tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 
 # containers and streams
-tests_lib_pull_cases_SOURCES = tests/lib/pull-cases.c tests/lib/pull-cases.h tests/lib/tap.h
-tests_lib_pull_cases_LDADD = $(LDADD) $(JANSSON_LIBS)
-tests_lib_pull_jansson_SOURCES = tests/lib/pull-jansson.c tests/lib/tap.h
-tests_lib_pull_jansson_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
-check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
+check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
 check_PROGRAMS += tests/lib/compressed
 tests_lib_compressed_SOURCES = tests/lib/compressed.c
 CHECK_TESTS += tests/lib/compressed
 VALGRIND_TESTS += tests/lib/compressed
-CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
-VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
+CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
+VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
+
+# JSON beside jansson, which nothing else needs
+EXTRA_DIST += tests/bench/json.c tests/lib/pull-cases.c tests/lib/pull-cases.h tests/lib/pull-jansson.c
+BENCH_OF_JSON =
+FUZZ_OF_JSON =
+if HAVE_JANSSON
+check_PROGRAMS += tests/lib/pull-cases tests/lib/pull-jansson
+CHECK_TESTS += tests/lib/pull-cases tests/lib/pull-jansson
+VALGRIND_TESTS += tests/lib/pull-cases tests/lib/pull-jansson
+tests_lib_pull_cases_SOURCES = tests/lib/pull-cases.c
+tests_lib_pull_cases_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_lib_pull_cases_LDADD = $(LDADD) $(JANSSON_LIBS)
+tests_lib_pull_jansson_SOURCES = tests/lib/pull-jansson.c
+tests_lib_pull_jansson_CPPFLAGS = $(tests_lib_pull_cases_CPPFLAGS)
+tests_lib_pull_jansson_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
+EXTRA_PROGRAMS += tests/bench/json
+tests_bench_json_CPPFLAGS = $(tests_lib_pull_cases_CPPFLAGS)
+tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
+BENCH_OF_JSON += tests/bench/json
+FUZZ_OF_JSON += fuzz-pull
+endif
 
 # the functions of math.h: a sample; every fifth float in the long run
 check_PROGRAMS += tests/lib/math
@@ -307,11 +324,9 @@ endif
 # make bench: reading tables, training steps and predictions beside the peers that are installed
 tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/nets.h
 tests_bench_device_SOURCES = tests/bench/device.c
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/device tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/pictures tests/bench/start
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/device tests/bench/csv tests/bench/latency tests/bench/peak tests/bench/pictures tests/bench/start
 tests_bench_pictures_SOURCES = tests/bench/pictures.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
-tests_bench_json_SOURCES = tests/bench/json.c
-tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
 # the empty process, too: no library of ours
 tests_bench_start_SOURCES = tests/bench/start.c
@@ -320,7 +335,7 @@ tests_bench_start_LDFLAGS = $(KIND_LDFLAGS) -Wl,--as-needed
 tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/gpu.py tests/bench/cifar.py tests/bench/pictures.py tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
-	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/start
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv $(BENCH_OF_JSON) tests/bench/latency tests/bench/peak tests/bench/start
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
 if HAVE_MICROHTTPD
 EXTRA_PROGRAMS += tests/bench/ceiling
@@ -468,9 +483,9 @@ FUZZ_PULL_RUNS = $(FUZZ_RUNS)
 FUZZ_FOR = -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -artifact_prefix=tests/fuzz/
 FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
+FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib -lm
 FUZZ_OF_READERS = fuzz-tensors fuzz-table fuzz-svm fuzz-idx fuzz-cifar fuzz-text fuzz-net
-FUZZ = fuzz-pull fuzz-cache $(FUZZ_OF_READERS)
+FUZZ = $(FUZZ_OF_JSON) fuzz-cache $(FUZZ_OF_READERS)
 if HAVE_PNG
 if HAVE_JPEG
 FUZZ += fuzz-pictures
@@ -482,7 +497,7 @@ endif
 fuzz: $(FUZZ)
 fuzz-pull: all
 	@mkdir -p tests/fuzz/corpus
-	$(FUZZ_CC) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number/list.c $(FUZZ_LIBS)
+	$(FUZZ_CC) $(JANSSON_CFLAGS) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number/list.c $(FUZZ_LIBS) $(JANSSON_LIBS)
 	tests/fuzz/pull $(FUZZ_FOR) -runs=$(FUZZ_PULL_RUNS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict tests/fuzz/corpus
 fuzz-pictures: all
 	@mkdir -p tests/fuzz/pictures-corpus tests/fuzz/pictures-files

@@ -41,7 +41,7 @@
 		 "labels of --classes")                                                            \
 	NN_LIMIT(WORDS, "words", 1 << 28, 1 << 30, "268435456", "1073741824", " different values", \
 		 "different values of text columns and labels")                                    \
-	/* jansson takes some hundred bytes a value */                                               \
+	/* a value takes 56 bytes beside its text */                                                 \
 	NN_LIMIT(JSON_VALUES, "json-values", 1 << 22, 1 << 28, "4194304", "268435456", " values",  \
 		 "values of a text in JSON, as of a safetensors header")                           \
 	/* a tensor of a state_dict takes some 150 bytes and 20 values */                            \

@@ -1,11 +1,11 @@
-/* JSON for metadata: jansson parses, then everything lies in one block with sorted keys. */
-#include <jansson.h>
+/* JSON for metadata: a document lies in one block, nodes and then its text, with sorted keys. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limit.h"
 #include "base/memory.h"
 #include "file/json.h"
+#include "file/pull.h"
 
 struct nn_json {
 	enum nn_json_type type;
@@ -15,11 +15,11 @@ struct nn_json {
 	const char *string;       /* own text, or NULL */
 	const char *key;          /* as a member of an object */
 	size_t length;            /* of string, or number of children */
-	struct nn_json *children; /* contiguous; an object's sorted by key */
+	struct nn_json *children; /* an object's sorted by key; while it is open its parent */
 };
 
-/* Depth and number of values before anybody recurses or allocates. */
-static int check_size(const char *text, size_t n, struct nn_error *err)
+/* Depth and number of values before anything is allocated: at least as many as there are, or 0. */
+static size_t check_size(const char *text, size_t n, struct nn_error *err)
 {
 	size_t depth = 0, values = 1;
 	char said[NN_LIMIT_TEXT];
@@ -41,50 +41,52 @@ static int check_size(const char *text, size_t n, struct nn_error *err)
 			depth++, values++;
 		else if (c == ']' || c == '}')
 			depth -= depth > 0;
-		else if (c == ',' || c == ':')
+		else if (c == ',')
 			values++;
 		if (depth > nn_limit(NN_LIMIT_DEPTH))
-			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %s",
-				       nn_limit_said(NN_LIMIT_DEPTH, 0, said));
-		if (values > nn_limit(NN_LIMIT_JSON_VALUES))
-			return nn_fail(err, NN_EFORMAT, "JSON has more than %s",
-				       nn_limit_said(NN_LIMIT_JSON_VALUES, 0, said));
+			nn_fail(err, NN_EFORMAT, "JSON is nested more than %s",
+				nn_limit_said(NN_LIMIT_DEPTH, 0, said));
+		else if (values > nn_limit(NN_LIMIT_JSON_VALUES))
+			nn_fail(err, NN_EFORMAT, "JSON has more than %s",
+				nn_limit_said(NN_LIMIT_JSON_VALUES, 0, said));
+		else
+			continue;
+		return 0;
 	}
-	return 0;
+	return values;
 }
 
-/* ---- one block: all nodes, then all text ---- */
-
+/*
+ * Values of what is open are a stack at the beginning of the nodes; those of an array or object
+ * that ends go to the end of them, before those that ended earlier.
+ */
 struct maker {
-	struct nn_json *nodes;
-	size_t used;
-	char *text;
+	struct nn_pull pull;
+	struct nn_json *top, *ended; /* behind the stack; the first of those that ended */
+	struct nn_json *open;        /* the innermost; NULL: none */
 };
 
-static void count(const json_t *j, size_t *nodes, size_t *text)
+/* The text of the current token, with a NUL where its quote was or before; NULL: it has NULs. */
+static const char *end_text(struct nn_pull *p)
 {
-	const json_t *child;
-	const char *key;
-	size_t i;
-
-	if (json_is_string(j))
-		*text += json_string_length(j) + 1;
-	*nodes += json_is_array(j) ? json_array_size(j) : json_object_size(j);
-	json_array_foreach(j, i, child) count(child, nodes, text);
-	json_object_foreach((json_t *)j, key, child)
-	{
-		*text += strlen(key) + 1;
-		count(child, nodes, text);
+	if (memchr(p->text, 0, p->length)) {
+		nn_pull_fail(p, "found a NUL in a string");
+		return NULL;
 	}
+	p->begin[p->text - p->begin + (ptrdiff_t)p->length] = '\0';
+	return p->text;
 }
 
-static const char *keep(struct maker *m, const char *bytes, size_t n)
+static int take_number(struct nn_pull *p, struct nn_json *to)
 {
-	char *at = m->text;
+	bool good;
 
-	memcpy(at, bytes, n + 1);
-	m->text += n + 1;
-	return at;
+	to->type = NN_JSON_NUMBER;
+	to->whole = strcspn(p->text, ".eE") >= p->length;
+	good = to->whole ? nn_pull_i64(p, &to->integer) : nn_pull_f64(p, &to->number);
+	if (to->whole)
+		to->number = (double)to->integer;
+	return good ? 0 : nn_pull_fail(p, "found a number that is too large");
 }
 
 static int by_key(const void *a, const void *b)
@@ -92,81 +94,109 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct nn_json *)a)->key, ((const struct nn_json *)b)->key);
 }
 
-static void make(struct maker *m, const json_t *j, struct nn_json *to)
+static int refuse_duplicates(struct nn_pull *p, const struct nn_json *object)
 {
-	const json_t *child;
-	const char *key;
-	size_t i;
+	for (size_t i = 1; i < object->length; i++) {
+		const char *key = object->children[i].key;
+		char quoted[NN_QUOTED];
 
-	switch (json_typeof(j)) {
-	case JSON_NULL:
-		break;
-	case JSON_TRUE:
-	case JSON_FALSE:
-		to->type = NN_JSON_BOOL;
-		to->number = json_is_true(j);
-		break;
-	case JSON_INTEGER:
-	case JSON_REAL:
-		to->type = NN_JSON_NUMBER;
-		to->number = json_number_value(j);
-		to->whole = json_is_integer(j);
-		to->integer = json_integer_value(j);
-		break;
-	case JSON_STRING:
-		to->type = NN_JSON_STRING;
-		to->length = json_string_length(j);
-		to->string = keep(m, json_string_value(j), to->length);
-		break;
-	case JSON_ARRAY:
-		to->type = NN_JSON_ARRAY;
-		to->length = json_array_size(j);
-		to->children = m->nodes + m->used;
-		m->used += to->length;
-		json_array_foreach(j, i, child) make(m, child, &to->children[i]);
-		break;
-	case JSON_OBJECT:
-		to->type = NN_JSON_OBJECT;
-		to->length = json_object_size(j);
-		to->children = m->nodes + m->used;
-		m->used += to->length;
-		i = 0;
-		json_object_foreach((json_t *)j, key, child)
-		{
-			to->children[i].key = keep(m, key, strlen(key));
-			make(m, child, &to->children[i++]);
-		}
-		qsort(to->children, to->length, sizeof *to->children, by_key);
-		break;
+		if (strcmp(object->children[i - 1].key, key) == 0)
+			return nn_pull_fail(p, "found the duplicate key %s",
+					    nn_quote(quoted, key, strlen(key)));
 	}
+	return 0;
+}
+
+/* What lies on the stack above the one that is open are its children. */
+static int end_level(struct maker *m)
+{
+	struct nn_json *j = m->open;
+	size_t n = j->length = (size_t)(m->top - j - 1);
+
+	m->open = j->children;
+	m->top = j + 1;
+	m->ended = memmove(m->ended - n, m->top, n * sizeof *j);
+	j->children = n > 0 ? m->ended : NULL;
+	if (j->type == NN_JSON_ARRAY)
+		return 0;
+	qsort(m->ended, n, sizeof *j, by_key);
+	return refuse_duplicates(&m->pull, j);
+}
+
+/* A value that begins, or one that is nothing but a token. */
+static int add(struct maker *m, enum nn_pull_kind kind, const char *key)
+{
+	struct nn_json *to = m->top++;
+
+	*to = (struct nn_json){ .key = key };
+	switch (kind) {
+	case NN_PULL_TRUE:
+	case NN_PULL_FALSE:
+		to->type = NN_JSON_BOOL;
+		to->number = kind == NN_PULL_TRUE;
+		return 0;
+	case NN_PULL_NUMBER:
+		return take_number(&m->pull, to);
+	case NN_PULL_STRING:
+		to->type = NN_JSON_STRING;
+		to->length = m->pull.length;
+		to->string = end_text(&m->pull);
+		return to->string ? 0 : -1;
+	case NN_PULL_ARRAY:
+	case NN_PULL_OBJECT:
+		to->type = kind == NN_PULL_ARRAY ? NN_JSON_ARRAY : NN_JSON_OBJECT;
+		to->children = m->open;
+		m->open = to;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int make(struct maker *m)
+{
+	const char *key = NULL;
+	int status = 0;
+
+	while (status == 0) {
+		enum nn_pull_kind kind = nn_pull_next(&m->pull);
+
+		switch (kind) {
+		case NN_PULL_BAD:
+			return -1;
+		case NN_PULL_END:
+			return 0;
+		case NN_PULL_KEY:
+			key = end_text(&m->pull);
+			status = key ? 0 : -1;
+			continue;
+		case NN_PULL_ARRAY_END:
+		case NN_PULL_OBJECT_END:
+			status = end_level(m);
+			break;
+		default:
+			status = add(m, kind, key);
+		}
+		key = NULL;
+	}
+	return -1;
 }
 
 struct nn_json *nn_json_parse(const char *text, size_t n, struct nn_error *err)
 {
-	char quoted[NN_QUOTED];
-	struct maker m = { .used = 1 };
-	size_t nodes = 1, characters = 1;
-	json_error_t why;
-	json_t *j;
+	size_t values = check_size(text, n, err);
+	struct nn_json *nodes =
+		values > 0 ? nn_alloc(values * sizeof *nodes + n + 1, 1, err) : NULL;
+	struct maker m = { .top = nodes, .ended = nodes + values };
 
-	if (check_size(text, n, err) < 0)
+	if (!nodes)
 		return NULL;
-	j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-	if (!j) {
-		enum json_error_code code = json_error_code(&why);
-
-		nn_fail(err, code == json_error_out_of_memory ? NN_ENOMEM : NN_EFORMAT, "JSON: %s",
-			nn_quote(quoted, why.text, strlen(why.text)));
-		return NULL;
-	}
-	count(j, &nodes, &characters);
-	m.nodes = nn_alloc(nodes * sizeof *m.nodes + characters, 1, err);
-	if (m.nodes) {
-		m.text = (char *)(m.nodes + nodes);
-		make(&m, j, m.nodes);
-	}
-	json_decref(j);
-	return m.nodes;
+	nn_pull_begin(&m.pull, memcpy(nodes + values, text, n), n,
+		      (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
+	if (make(&m) == 0)
+		return nodes;
+	nn_free(nodes);
+	return NULL;
 }
 
 void nn_json_free(struct nn_json *document)
@@ -236,7 +266,7 @@ bool nn_json_whole(const struct nn_json *value)
 	return nn_json_type(value) == NN_JSON_NUMBER && value->whole;
 }
 
-/* Recursion is bounded: nothing deeper than MAX_DEPTH was parsed. */
+/* Recursion is bounded: nothing deeper than the limit was parsed. */
 bool nn_json_equal(const struct nn_json *a, const struct nn_json *b)
 {
 	if (nn_json_type(a) != nn_json_type(b))

@@ -1,7 +1,4 @@
-/*
- * JSON for metadata: jansson behind a small door; writing is canonical (keys sorted bytewise, no
- * spaces, shortest numbers).
- */
+/* JSON for metadata, as a tree; a token at a time it is read by file/pull.h. */
 #ifndef NN_FILE_JSON_H
 #define NN_FILE_JSON_H
 

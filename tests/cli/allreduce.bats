@@ -181,7 +181,7 @@ h = json.dumps(head).encode(); h += b" " * (-len(h) % 8); open(sys.argv[2], "wb"
   refused name 'nn.input: columns[0]: name: found "years", expected "age" as in first.safetensors'
   refused fill 'nn.input: columns "age": missing: found 2, expected nothing as in first.safetensors'
   refused bare 'has no nn.target, first.safetensors has one'
-  refused text "nn.input: JSON: string or '}' expected near end of file"
+  refused text "nn.input: JSON, byte 2: found the end of the text, expected a key or }"
   for train in train list; do
     run -1 --separate-stderr nn-allreduce $train.safetensors first.safetensors -o out
     [ "$stderr" = "nn-allreduce: $train.safetensors: nn.train: expected an object of JSON" ]

@@ -143,7 +143,7 @@ P
   other_input '{"columns":[{"kind":"number","mean":0,"name":"a","sd":0}],"shape":[1]}'
   says 1 'nn-predict: bad.st: nn.input: columns[0]: mean and sd are not two numbers, sd above 0' nn-predict bad.st t.csv
   other_input '{'
-  says 1 "nn-predict: bad.st: nn.input: JSON: string or '}' expected near end of file" nn-predict bad.st t.csv
+  says 1 "nn-predict: bad.st: nn.input: JSON, byte 2: found the end of the text, expected a key or }" nn-predict bad.st t.csv
 }
 
 @test "data: whatever numpy writes is read as numpy reads it" {

@@ -63,21 +63,21 @@ refused() {
   done
   exec 7>&- 8<&-
   wait
-  [[ $(sed 1q answers) == '{"probs":{'* && $(sed '2q;d' answers) == '{"error":"-:3: JSON: '* && $(tail -n 1 answers) == '{"probs":{'* ]]
+  [[ $(sed 1q answers) == '{"probs":{'* && $(sed '2q;d' answers) == '{"error":"-:3: JSON, byte '* && $(tail -n 1 answers) == '{"probs":{'* ]]
 }
 
 @test "json lines: names twice, other types, depth and missing members are one line that says where" {
   nn-train -q -m 'dense ?' --target=y --loss=mse --epochs=1 -o m - <<<$'a,b,y\n1,2,3.5\n4,5,6'
   says() { refused "$1" nn-predict m <<<"$2"; }
-  says '-:1: JSON: duplicate object key' '{"a":1,"a":2,"b":3}'
+  says '-:1: JSON, byte 19: found the duplicate key a' '{"a":1,"a":2,"b":3}'
   says '-:2: found true or false in column "b", expected a number, a string or null' $'{"a":1,"b":3}\n{"a":1,"b":true}'
   says '-:1: found an array in column "a"' '{"a":[1],"b":3}'
   says '-:1: found an object in column "a"' '{"a":{},"b":3}'
   says '-:1: found "x" in column "a", expected a number' '{"a":"x","b":3}'
   says '-:1: no value in column "a", expected a number' '{"a":null,"b":3}'
   says '-: has no column "a"; its columns: b' '{"b":3}'
-  says '-:1: JSON: ' '{"a":1,"b":3'
-  says '-:1: JSON: ' '{"a":NaN,"b":3}'
+  says '-:1: JSON, byte 13: found the end of the text, expected a comma or }' '{"a":1,"b":3'
+  says '-:1: JSON, byte 6: found NaN, expected a value' '{"a":NaN,"b":3}'
   says '-:2: JSON is nested more than 100 deep (--limit=depth=200)' "{\"a\":1,\"b\":3}
 {\"a\":$(head -c 100000 /dev/zero | tr '\0' '[')"
   says '-: looks like a json file, expected CSV or TSV, JSON lines' '[{"a":1,"b":3}]'

@@ -61,10 +61,10 @@ mapped() {
   c++ -Wall -Wextra -Werror -I"$NN_SRC/lib" -fsyntax-only "$BATS_TEST_TMPDIR/a.cc"
 }
 
-@test "library: a plain nn-predict maps libnn, jansson and the C library alone" {
+@test "library: a plain nn-predict maps libnn and the C library alone" {
   [[ $KIND_CFLAGS != *sanitize* ]] || skip "sanitizers bring libraries of their own"
   run -0 mapped nn-predict "$MODEL" "$BATS_FILE_TMPDIR/digits.csv"
-  [ "$output" = $'libc\nlibjansson\nlibm\nlibnn' ]
+  [ "$output" = $'libc\nlibm\nlibnn' ]
 }
 
 @test "library: gzip is what makes nn-predict map a decompressor" {

@@ -6,7 +6,7 @@ import sys
 SRC = os.environ["NN_SRC"]
 # headers of libraries, and the only place that may include them
 LIBRARIES = {
-    "jansson.h": "lib/file/", "zlib.h": "lib/file/", "lzma.h": "lib/file/", "zstd.h": "lib/file/",
+    "zlib.h": "lib/file/", "lzma.h": "lib/file/", "zstd.h": "lib/file/",
     "png.h": "lib/file/picture/", "jpeglib.h": "lib/file/picture/",
     "cblas.h": "lib/device/cpu/blas", "openblas_config.h": "lib/device/cpu/blas",
     "mpi.h": "lib/comm/mpi/", "cuda.h": "lib/device/cuda/", "cuda_runtime.h": "lib/device/cuda/", "cuda_runtime_api.h": "lib/device/cuda/",

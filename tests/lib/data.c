@@ -416,7 +416,7 @@ static void schema_fails(const char *input, const char *target, const char *want
 
 static void schemas(void)
 {
-	schema_fails("3", NULL, "nn.input: JSON: '[' or '{' expected near '3'");
+	schema_fails("3", NULL, "nn.input: expected an object");
 	schema_fails("{}", NULL, "nn.input: shape: expected an array of at most 8 numbers");
 	schema_fails("{\"shape\":[0]}", NULL, "nn.input: shape[0]: expected a whole number from 1");
 	schema_fails("{\"shape\":[4294967296,4294967296,4294967296]}", NULL,

@@ -328,7 +328,7 @@ static void json(void)
 		   !nn_json_get(j, "c"),
 	   "json: keys are sorted and found");
 	nn_json_free(j);
-	ok(!nn_json_parse("{\"a\":1,\"a\":2}", 13, &err) && strstr(err.text, "duplicate"),
+	ok(!nn_json_parse("{\"a\":1,\"a\":2}", 13, &err) && strstr(err.text, "duplicate key a"),
 	   "json: duplicates are refused");
 	memset(deep, '[', 101), memset(deep + 101, ']', 101);
 	ok(!nn_json_parse(deep, 202, &err), "json: 101 levels are refused");
