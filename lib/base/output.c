@@ -29,8 +29,9 @@ struct nn_output {
 };
 
 /*
- * Names of temporaries that exist or are about to, for nn_output_abort_all in a signal handler.
- * Whoever takes a name out of its place owns it: the handler never reads one that is being freed.
+ * Names of temporaries that exist or are about to, and of locks, for nn_output_abort_all in a
+ * signal handler. Whoever takes a name out of its place owns it: the handler never reads one that
+ * is being freed.
  */
 #define MAX_TEMPORARIES 64
 static _Atomic(char *) temporaries[MAX_TEMPORARIES];
@@ -51,7 +52,7 @@ void nn_output_abort_all(void)
 	}
 }
 
-static int remember(char *path)
+int nn_output_remember(char *path)
 {
 	for (int i = 0; i < MAX_TEMPORARIES; i++) {
 		char *none = NULL;
@@ -62,11 +63,16 @@ static int remember(char *path)
 	return -1;
 }
 
+void nn_output_forget(int handle, char *path)
+{
+	if (handle < 0 || atomic_exchange(&temporaries[handle], NULL))
+		nn_free(path);
+}
+
 /* The temporary is gone: renamed, or removed. */
 static void forget(struct nn_output *o)
 {
-	if (o->slot < 0 || atomic_exchange(&temporaries[o->slot], NULL))
-		nn_free(o->temporary);
+	nn_output_forget(o->slot, o->temporary);
 	o->slot = -1;
 	o->temporary = NULL;
 }
@@ -97,7 +103,7 @@ static int create(struct nn_output *o, mode_t mode)
 		nn_output_letters(o->temporary, attempt);
 		if (access(o->temporary, F_OK) == 0)
 			continue;
-		o->slot = remember(o->temporary);
+		o->slot = nn_output_remember(o->temporary);
 		o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (o->fd >= 0 && nn_output_hold(o->fd, AT_FDCWD, o->temporary))
 			return 0;

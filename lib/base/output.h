@@ -44,6 +44,12 @@ void nn_output_abort(struct nn_output *output); /* NULL allowed; what was there 
 int nn_output_close(struct nn_output *output, int status, struct nn_error *err);
 void nn_output_abort_all(void); /* async-signal-safe */
 /*
+ * A file that is not to outlive the process either: nn_output_abort_all removes it as well. The
+ * name is the caller's, until it is forgotten; the handle, or -1: there are too many.
+ */
+int nn_output_remember(char *path);
+void nn_output_forget(int handle, char *path); /* -1 allowed; frees path */
+/*
  * Remove the temporaries of path that a killed run left, with a path that ends in '/' all in that
  * folder; those of living writers are locked and stay. nn_output_open calls it. Never an error.
  */

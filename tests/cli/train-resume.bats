@@ -336,6 +336,19 @@ sys.exit(p.wait())' nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --
   [ "$(stat -c %a m.safetensors kept.st | xargs)" = '600 600' ]
 }
 
+@test "resume: what waits for rows from a pipe leaves nothing behind at SIGTERM" {
+  mkfifo rows
+  nn-train -q -m 'dense ?' --target=kind -o m.safetensors rows 3>&- &
+  exec 9>rows
+  i=0
+  until [ -e .m.state.safetensors.lock ] || [ $((i += 1)) -gt 300 ]; do sleep 0.05; done
+  kill -TERM $!
+  wait $! || [ $? -eq 143 ]
+  exec 9>&-
+  [ $i -le 300 ]
+  [ "$(ls -A)" = rows ]
+}
+
 @test "resume: a lock that is a link to another file is refused, and that file is not made" {
   ln -s "$PWD/victim" .m.state.safetensors.lock
   run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --steps=1 "$data/words.csv" -o m.safetensors

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "train/state/lock.h"
 
 struct nn_lock {
 	int fd;
 	char *path;
+	int handle; /* of its name among what a signal removes */
 };
 
 static char *lock_path(const char *path, struct nn_error *err)
@@ -79,6 +81,7 @@ int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err)
 		nn_free(l);
 		return -1;
 	}
+	l->handle = nn_output_remember(l->path);
 	*lock = l;
 	return 0;
 }
@@ -88,7 +91,7 @@ void nn_lock_release(struct nn_lock *lock)
 	if (!lock)
 		return;
 	unlink(lock->path);
+	nn_output_forget(lock->handle, lock->path);
 	close(lock->fd);
-	nn_free(lock->path);
 	nn_free(lock);
 }
