@@ -14,13 +14,13 @@ run_env = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BATS
 run_tests = $(run_env) $(SHELL) $(srcdir)/tests/run
 
 check-local:
-	@$(run_tests) $(or $(TESTS),$(CHECK_TESTS))
+	@$(run_tests) $(or $(TESTS),$(if $(QUICK),$(QUICK_TESTS) $(addprefix tests/cli/,examples.bats options.bats same-bytes.sh),$(CHECK_TESTS)))
 check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(CUDA_HOST_MODULES) \
 		$(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks, referees, other devices and example nets through what the others run too, or count with
-# numbers alone: for builds that are ten times as slow.
+# numbers alone: for builds that are ten times as slow, and with QUICK=yes for `make check` of a build whose like passes all.
 QUICK_TESTS = $(filter-out tests/lib/bench-pick tests/lib/math \
 	$(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats \
 	device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
