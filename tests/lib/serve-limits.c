@@ -193,6 +193,16 @@ static void test_innocent(const char *where)
 		close(body);
 	}
 	ok(good == 4 * n, "who is refused harms nobody else: %zu of %zu", good, 4 * n);
+	good = 0;
+	for (size_t i = 0; i < n; i++) {
+		int silent = dial(where), other = dial(where);
+		struct heard heard = ask_bytes(where, bad[i], strlen(bad[i]), true);
+
+		good += heard.status == 400 && strstr(heard.body, "{\"error\":");
+		close(silent);
+		close(other);
+	}
+	ok(good == n, "and hears so in our words beside those that are silent: %zu of %zu", good, n);
 }
 
 static void test_connections(void)
@@ -242,6 +252,7 @@ static void test_slow(void)
 		     { "a chunk", CHUNKED "a\r\nabc", "--min-rate" } };
 	struct nn_http_setup setup = plain_setup();
 	struct nn_http *http;
+	size_t told = atomic_load(&bench.refused);
 	struct heard heard;
 	int fds[100], idle;
 	char more;
@@ -257,6 +268,14 @@ static void test_slow(void)
 				  true);
 		ok(is_refusal(&heard, 408, slow[i].word), "%s, and no more: 408", slow[i].what);
 	}
+	AWAIT(atomic_load(&bench.refused) >= told + sizeof slow / sizeof *slow);
+	ok(atomic_load(&bench.refused) == told + sizeof slow / sizeof *slow,
+	   "who is refused before there is a request is told, too");
+	heard = ask_long(nn_http_where(http), CHUNKED "3;", 100000, "\r\nabc\r\n0\r\n\r\n", true);
+	ok(is_refusal(&heard, 408, "--min-rate"),
+	   "a chunk's line beyond all memory, of which nothing more is read: 408");
+	AWAIT(nn_http_connections(http) == 1);
+	ok(nn_http_connections(http) == 1, "and the connection ends");
 	say(idle, GET HOST "\r\n", strlen(GET HOST "\r\n"));
 	ok(hear(idle, false).status == 200, "between requests a connection may be idle for long");
 	/* nobody knows when it is first looked at: what comes behind that counts */
@@ -324,6 +343,8 @@ static void test_trailers(const char *where)
 	close(mid);
 	heard = ask_long(where, head, 200000, "\r\n\r\n", true);
 	ok(is_refusal(&heard, 431, "--max-headers"), "in our words where nobody else can be meant");
+	heard = ask_long(where, head, 5000, "\r\n\r\n", true);
+	ok(is_refusal(&heard, 431, "--max-headers"), "trailers have the bytes of headers");
 }
 
 int main(void)

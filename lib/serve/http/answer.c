@@ -123,6 +123,11 @@ void nn_http_send_refusal(int fd, struct nn_http_refusal refusal, double since)
 void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusal)
 {
 	struct nn_http *http = link->loop->http;
+	struct nn_http_request none = {
+		.exchange = { .method = "", .path = "", .began = link->since },
+		.http = http,
+		.status = refusal.status
+	};
 
 	link->refused = true;
 	link->phase = NN_HTTP_ANSWER;
@@ -130,6 +135,8 @@ void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusa
 		link->request->status = refusal.status;
 		atomic_store_explicit(&link->request->owner, NN_HTTP_ANSWERED,
 				      memory_order_relaxed);
+	} else {
+		nn_http_over(&none, 0);
 	}
 	/* inside TLS nothing can be said past libmicrohttpd */
 	if (!http->setup.tls_cert) {

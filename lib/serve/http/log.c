@@ -9,14 +9,18 @@ enum {
 	AT_CHUNKS = 1 << NN_HTTP_BODY
 };
 
-/* The only connection that is in one of these phases; NULL: there are others. */
-static struct nn_http_link *only_one(const struct nn_http_loop *loop, unsigned phases)
+/*
+ * The only connection that is in one of these phases, and, with news, of which something came since
+ * they were looked at last; NULL: there are others.
+ */
+static struct nn_http_link *only_one(const struct nn_http_loop *loop, unsigned phases, bool news)
 {
 	struct nn_http_link *found = NULL;
 
 	for (struct nn_http_link *link = loop->links; link; link = link->next) {
 		if (!(phases >> link->phase & 1) || link->refused ||
-		    (link->phase == NN_HTTP_BODY && !link->request->chunked))
+		    (link->phase == NN_HTTP_BODY && !link->request->chunked) ||
+		    (news && !link->local && nn_http_bytes_received(link) == link->bytes_taken))
 			continue;
 		if (found)
 			return NULL;
@@ -28,8 +32,8 @@ static struct nn_http_link *only_one(const struct nn_http_loop *loop, unsigned p
 /*
  * What libmicrohttpd would print. Among it, before it sends them, are refusals of its own: headers
  * that do not fit its memory, bad chunks. It does not say whose, but what is wrong says how far the
- * request has come. If a single connection is there, that is it, and gets our words. Else the
- * status is the same, and the body a small page of HTML.
+ * request has come. If a single connection is there, or one alone that has sent something lately,
+ * that is it, and gets our words. Else the status is the same, and the body a small page of HTML.
  */
 void nn_http_on_log(void *arg, const char *format, va_list args)
 {
@@ -56,7 +60,8 @@ void nn_http_on_log(void *arg, const char *format, va_list args)
 		phases = AT_LINE;
 		refusal = nn_http_long_line;
 	}
-	link = only_one(arg, phases);
+	link = only_one(arg, phases, false);
+	link = link ? link : only_one(arg, phases, true);
 	if (link)
 		nn_http_refuse_raw(link, refusal);
 }

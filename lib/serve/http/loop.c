@@ -150,8 +150,7 @@ static void settle(struct nn_http_loop *loop)
 	}
 }
 
-/* Bytes that have come so far; of a Unix socket the system does not know. */
-static uint64_t bytes_received(const struct nn_http_link *link)
+uint64_t nn_http_bytes_received(const struct nn_http_link *link)
 {
 	struct tcp_info info;
 	socklen_t size = sizeof info;
@@ -163,17 +162,13 @@ static uint64_t bytes_received(const struct nn_http_link *link)
 }
 
 /* Has the beginning of a request line come and no more of it? Only libmicrohttpd knows. */
-static void look_at_idle(struct nn_http_link *link, double now)
+static void look_at_idle(struct nn_http_link *link, bool moved, double now)
 {
-	uint64_t bytes = bytes_received(link);
-
-	if (!link->looked_at) {
-		link->looked_at = true;
-		link->bytes_seen = bytes;
-	} else if (bytes != link->bytes_seen) {
+	if (link->looked_at && moved) {
 		link->phase = NN_HTTP_LINE;
 		link->since = now;
 	}
+	link->looked_at = true;
 }
 
 /* A body may come slowly for a while, as long as it has been fast enough on the whole. */
@@ -186,34 +181,55 @@ static bool is_slow(const struct nn_http_link *link, double now)
 	return link->request && due > (double)link->request->exchange.bytes;
 }
 
-/* Bytes that lie here unread: the loop was busy, the client is not late. They are read at once. */
-static bool is_unread(const struct nn_http_link *link)
-{
-	int bytes = 0;
-
-	return ioctl(link->fd, FIONREAD, &bytes) == 0 && bytes > 0;
-}
-
 static void end(struct nn_http_link *link, struct nn_http_refusal refusal)
 {
-	if (is_unread(link))
-		return;
 	nn_http_refuse_raw(link, refusal);
-	shutdown(link->fd, SHUT_RD); /* so that libmicrohttpd sees its end */
+	/* so that libmicrohttpd sees its end, or, where it has no memory left to read, that it is
+	 * idle */
+	shutdown(link->fd, SHUT_RD);
+	MHD_set_connection_option(link->connection, MHD_CONNECTION_OPTION_TIMEOUT, 1U);
+}
+
+/*
+ * Unread bytes say that the loop was busy: the client is not late, they are read at once. Not where
+ * libmicrohttpd reads none of them, as behind a chunk's line that is longer than its memory.
+ */
+static bool is_unread(struct nn_http_link *link, uint64_t taken, bool unread)
+{
+	bool stuck = unread && link->unread && taken == link->bytes_taken;
+
+	link->unread = unread;
+	return unread && !stuck;
+}
+
+static void look_at(struct nn_http_link *link, double now)
+{
+	const struct nn_http_limits *limits = &link->loop->http->setup.limits;
+	uint64_t taken, before = link->bytes_taken;
+	int bytes = 0;
+	bool unread;
+
+	if (link->phase == NN_HTTP_ANSWER)
+		return;
+	ioctl(link->fd, FIONREAD, &bytes);
+	taken = nn_http_bytes_received(link) - (uint64_t)bytes;
+	unread = is_unread(link, taken, bytes > 0);
+	link->bytes_taken = taken;
+	if (link->phase == NN_HTTP_IDLE)
+		look_at_idle(link, taken != before, now);
+	else if (unread)
+		return;
+	else if (link->phase == NN_HTTP_BODY && is_slow(link, now))
+		end(link, nn_http_late_body);
+	else if (link->phase < NN_HTTP_BODY && now - link->since > limits->header_timeout)
+		end(link, nn_http_late_headers);
 }
 
 static void look_at_deadlines(struct nn_http_loop *loop, double now)
 {
-	const struct nn_http_limits *limits = &loop->http->setup.limits;
-
 	for (struct nn_http_link *link = loop->links, *next; link; link = next) {
 		next = link->next;
-		if (link->phase == NN_HTTP_IDLE)
-			look_at_idle(link, now);
-		else if (link->phase == NN_HTTP_BODY && is_slow(link, now))
-			end(link, nn_http_late_body);
-		else if (link->phase < NN_HTTP_BODY && now - link->since > limits->header_timeout)
-			end(link, nn_http_late_headers);
+		look_at(link, now);
 	}
 }
 

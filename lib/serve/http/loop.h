@@ -37,9 +37,10 @@ struct nn_http_link {
 	int fd;
 	enum nn_http_phase phase;
 	double since;        /* when the phase began */
-	uint64_t bytes_seen; /* idle: bytes that had come when it was first looked at */
+	uint64_t bytes_taken; /* by libmicrohttpd when it was last looked at */
 	bool local;          /* over a Unix socket */
-	bool looked_at;      /* idle: bytes_seen is valid */
+	bool unread;         /* when it was last looked at more lay there */
+	bool looked_at;      /* since it is idle */
 	bool refused;        /* answered past libmicrohttpd, nothing more is taken from it */
 };
 
@@ -137,6 +138,8 @@ void nn_http_request_free(struct nn_http_request *request);
 /* log.c */
 void nn_http_on_log(void *loop, const char *format, va_list args);
 
+/* Bytes that have come so far; of a Unix socket the system does not know: 0. */
+uint64_t nn_http_bytes_received(const struct nn_http_link *link);
 /* Is this its thread? */
 bool nn_http_loop_is_here(const struct nn_http_loop *loop);
 /* There is something to do for a loop that may be waiting; any thread. */

@@ -259,15 +259,36 @@ static enum MHD_Result hand_over(struct nn_http_request *request)
 	return MHD_YES;
 }
 
-static bool trailers_fit(const struct nn_http_request *request, struct MHD_Connection *connection)
+static enum MHD_Result add_bytes(void *arg, enum MHD_ValueKind kind, const char *name,
+				 size_t name_bytes, const char *value, size_t value_bytes)
 {
-	int n = request->chunked
-			? MHD_get_connection_values(connection, MHD_FOOTER_KIND, NULL, NULL)
-			: 0;
+	(void)kind;
+	(void)name;
+	(void)value;
+	*(uint64_t *)arg += name_bytes + value_bytes;
+	return MHD_YES;
+}
 
-	return n == 0 || (uint64_t)n + (uint64_t)MHD_get_connection_values(
-					       connection, MHD_HEADER_KIND, NULL, NULL) <=
-				 request->http->setup.limits.header_count;
+static uint64_t count_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+			     uint64_t *bytes)
+{
+	return (uint64_t)MHD_get_connection_values_n(connection, kind, add_bytes, bytes);
+}
+
+/* They are headers that come late, and are bounded with them. */
+static struct nn_http_refusal check_trailers(const struct nn_http_request *request,
+					     struct MHD_Connection *connection)
+{
+	const struct nn_http_limits *limits = &request->http->setup.limits;
+	uint64_t bytes = 0, n = 0;
+
+	if (request->chunked)
+		n = count_values(connection, MHD_FOOTER_KIND, &bytes);
+	if (n > 0)
+		n += count_values(connection, MHD_HEADER_KIND, &bytes);
+	if (n > limits->header_count)
+		return nn_http_many_headers;
+	return bytes > limits->headers ? nn_http_large_headers : (struct nn_http_refusal){ 0 };
 }
 
 enum MHD_Result nn_http_on_request(void *loop, struct MHD_Connection *connection, const char *url,
@@ -284,10 +305,11 @@ enum MHD_Result nn_http_on_request(void *loop, struct MHD_Connection *connection
 		return begin(request, connection, method, version);
 	if (*bytes > 0)
 		return take(request, data, bytes);
-	if (!request->handled && trailers_fit(request, connection))
-		return hand_over(request);
-	if (!request->handled)
-		return nn_http_refuse(request, nn_http_many_headers);
+	if (!request->handled) {
+		struct nn_http_refusal refusal = check_trailers(request, connection);
+
+		return refusal.status ? nn_http_refuse(request, refusal) : hand_over(request);
+	}
 	/* asked again: an answer that could not be given, or one that is not there yet */
 	if (atomic_load_explicit(&request->owner, memory_order_acquire) == NN_HTTP_ANSWERED)
 		return nn_http_reply(request) ? MHD_YES : MHD_NO;
@@ -334,7 +356,7 @@ void nn_http_on_completed(void *arg, struct MHD_Connection *connection, void **p
 	/* what the client is still sending would take the refusal with it */
 	if (request->status >= 400 && !request->handled && !link->refused)
 		nn_http_linger(request->http, link->fd);
-	if (request->exchange.method && request->status != 0)
+	if (request->status != 0 && (request->exchange.method || copy_line(request, "")))
 		nn_http_over(request, sent ? request->exchange.answer.length : 0);
 	put(loop, request);
 }
