@@ -9,10 +9,10 @@
 
 struct nn_json {
 	enum nn_json_type type;
-	bool whole;               /* a number without point and exponent */
+	bool whole;               /* a number without point and exponent, of 64 bits */
 	double number;            /* of a boolean 0 or 1 */
 	int64_t integer;          /* of a whole number */
-	const char *string;       /* own text, or NULL */
+	const char *string;       /* own text; of a number its digits, not ended; or NULL */
 	const char *key;          /* as a member of an object */
 	size_t length;            /* of string, or number of children */
 	struct nn_json *children; /* an object's sorted by key; while it is open its parent */
@@ -79,14 +79,18 @@ static const char *end_text(struct nn_pull *p)
 
 static int take_number(struct nn_pull *p, struct nn_json *to)
 {
-	bool good;
+	size_t n = 0;
 
+	while (n < p->length && p->text[n] != '.' && (p->text[n] | 0x20) != 'e')
+		n++;
 	to->type = NN_JSON_NUMBER;
-	to->whole = strcspn(p->text, ".eE") >= p->length;
-	good = to->whole ? nn_pull_i64(p, &to->integer) : nn_pull_f64(p, &to->number);
-	if (to->whole)
-		to->number = (double)to->integer;
-	return good ? 0 : nn_pull_fail(p, "found a number that is too large");
+	if (n == p->length) {
+		to->string = p->text;
+		to->length = p->length;
+		to->whole = nn_pull_i64(p, &to->integer);
+	}
+	return nn_pull_f64(p, &to->number) ? 0
+					   : nn_pull_fail(p, "found a number that is too large");
 }
 
 static int by_key(const void *a, const void *b)
@@ -246,6 +250,14 @@ const char *nn_json_string(const struct nn_json *value, size_t *length)
 	return value->string;
 }
 
+const char *nn_json_digits(const struct nn_json *value, size_t *length)
+{
+	if (nn_json_type(value) != NN_JSON_NUMBER)
+		return NULL;
+	*length = value->length;
+	return value->string;
+}
+
 double nn_json_number(const struct nn_json *value)
 {
 	return nn_json_type(value) == NN_JSON_NUMBER ? value->number : 0;
@@ -273,6 +285,8 @@ bool nn_json_equal(const struct nn_json *a, const struct nn_json *b)
 		return false;
 	if (!a || !b)
 		return true;
+	if (a->type == NN_JSON_NUMBER)
+		return a->number == b->number;
 	if (a->number != b->number || a->length != b->length)
 		return false;
 	if (a->string)

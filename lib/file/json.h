@@ -30,7 +30,10 @@ const char *nn_json_key(const struct nn_json *object, size_t i,
 			const struct nn_json **value);                   /* sorted by key */
 const char *nn_json_string(const struct nn_json *value, size_t *length); /* NULL: not a string */
 double nn_json_number(const struct nn_json *value);
-bool nn_json_whole(const struct nn_json *value); /* a number written without point and exponent */
+/* A number written without point and exponent that 64 bits with a sign hold. */
+bool nn_json_whole(const struct nn_json *value);
+/* The text of one that any number of bits holds, not ended by a NUL; NULL: it is none. */
+const char *nn_json_digits(const struct nn_json *value, size_t *length);
 bool nn_json_bool(const struct nn_json *value);  /* true */
 int64_t nn_json_integer(const struct nn_json *value); /* such a number, all digits of it */
 bool nn_json_equal(const struct nn_json *a,

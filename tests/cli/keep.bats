@@ -39,11 +39,11 @@ OUT
   predict --emit=class --on-error=mark --to=jsonl '--keep=id,the name' m.st rows.csv >out
   [ "$(sed -n 1p out)" = '{"id":"007","the name":"Doe, \"J.\"","class":"KIND"}' ]
   [[ $(sed -n 2p out) == '{"id":"1.50","the name":"é","error":"rows.csv:3:2: '*'"}' ]]
-  printf '%s\n' '{"id":9007199254740993,"a":1.5,"b":0.2,"c":0.1,"s":"x","t":true,"n":0.25}' '{"a":-1,"b":0.5,"c":1,"s":null}' '{"id":1,"a":"z","b":1,"c":2}' >rows.jsonl
+  printf '%s\n' '{"id":9007199254740993,"a":1.5,"b":0.2,"c":0.1,"s":"x","t":true,"n":0.25}' '{"a":-1,"b":0.5,"c":1,"s":null}' '{"id":18446744073709551615,"a":"z","b":1,"c":2}' >rows.jsonl
   predict --emit=class --on-error=mark --keep=id,s,t,n m.st rows.jsonl >out
   [ "$(sed -n 1p out)" = '{"id":9007199254740993,"s":"x","t":true,"n":0.25,"class":"KIND"}' ]
   [ "$(sed -n 2p out)" = '{"id":null,"s":null,"t":null,"n":null,"class":"KIND"}' ]
-  [[ $(sed -n 3p out) == '{"id":1,"s":null,"t":null,"n":null,"error":"'* ]]
+  [[ $(sed -n 3p out) == '{"id":18446744073709551615,"s":null,"t":null,"n":null,"error":"'* ]]
   [ "$(predict --emit=class --on-error=mark --keep=id,s --to=csv m.st rows.jsonl | sed -n 2,3p)" = $'9007199254740993,x,KIND\n,,KIND' ]
 }
 

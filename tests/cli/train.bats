@@ -99,6 +99,11 @@ PYTHON
   done
 }
 
+@test "train: the largest seed is as good as any other" {
+  nn-train -q --steps=1 -m 'dense ?' --target=kind --seed=18446744073709551615 -o large "$data/words.csv"
+  [ "$(nn-predict large "$data/words.csv" | wc -l)" = "$(wc -l <"$data/words.csv")" ]
+}
+
 @test "train: the same seed gives the same bytes, another seed others" {
   train() { nn-train -q -m 'dense 8, tanh, dense ?' --target=kind --epochs=2 "$@" "$data/words.csv"; }
   train >a

@@ -307,7 +307,7 @@ static void sniffing(void)
 
 static void json(void)
 {
-	const char *text = "{\"b\":[1,2.5,\"x\\u00e9\",null,true,{}],\"a\":-3}";
+	const char *digits, *text = "{\"b\":[1,2.5,\"x\\u00e9\",null,true,{}],\"a\":-3}";
 	const struct nn_json *b, *value;
 	struct nn_error err;
 	char deep[250];
@@ -337,6 +337,13 @@ static void json(void)
 	ok(j != NULL, "json: 100 levels are taken");
 	nn_json_free(j);
 	ok(!nn_json_parse("[1,", 3, &err), "json: cut text is refused");
+	j = nn_json_parse("[18446744073709551615,-9223372036854775808]", 43, &err);
+	digits = nn_json_digits(nn_json_at(j, 0), &n);
+	ok(digits && n == 20 && memcmp(digits, "18446744073709551615", n) == 0 &&
+		   !nn_json_whole(nn_json_at(j, 0)) && nn_json_number(nn_json_at(j, 0)) == 0x1p64 &&
+		   nn_json_integer(nn_json_at(j, 1)) == INT64_MIN,
+	   "json: whole numbers beyond 64 bits are numbers, with their digits");
+	nn_json_free(j);
 	ok(!nn_json_parse("[\"\xff\"]", 5, &err), "json: what is not UTF-8 is refused");
 }
 

@@ -69,12 +69,10 @@ static void add_member(struct nn_text *text, const struct nn_json *value)
 		add(text, 's', string, n);
 		break;
 	case NN_JSON_NUMBER:
-		if (nn_json_whole(value))
-			n = (size_t)snprintf(digits, sizeof digits, "%" PRId64,
-					     nn_json_integer(value));
-		else
+		string = nn_json_digits(value, &n);
+		if (!string)
 			n = nn_format_f64(digits, nn_json_number(value));
-		add(text, 'j', digits, n);
+		add(text, 'j', string ? string : digits, n);
 		break;
 	case NN_JSON_BOOL:
 		string = nn_json_bool(value) ? "true" : "false";
