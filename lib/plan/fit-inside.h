@@ -9,10 +9,11 @@
 size_t nn_fit_mpi_bytes(const struct nn_plan *plan);
 /*
  * Of a rank's plan, whose items are those of a process alone: what lies in memory that ranks of the
- * host have in common, and what it sees of that of others. norms: of gradients are asked for.
+ * host have in common, and what it sees of that of others. sum: the whole gradient is asked for;
+ * norms: its norm is, too.
  */
-int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *options, bool norms,
-		 struct nn_fit *fit, struct nn_error *err);
+int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *options, bool sum,
+		 bool norms, struct nn_fit *fit, struct nn_error *err);
 /* host, but for pages of files, and device of all ranks, from the plans of rank 0 and of another.
  */
 void nn_fit_host(const struct nn_plan *plan, const struct nn_fit *first, const struct nn_fit *other,

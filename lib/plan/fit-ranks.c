@@ -34,7 +34,7 @@ size_t nn_fit_mpi_bytes(const struct nn_plan *plan)
  * near.c.
  */
 static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states,
-		      bool norms, struct nn_fit *fit)
+		      bool sum, bool norms, struct nn_fit *fit)
 {
 	bool copies = nn_sync_shared_copies(s->weights);
 	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0,
@@ -44,7 +44,7 @@ static void in_window(const struct nn_step_options *o, const struct nn_step_size
 	size_t slots = s->slots * s->block, others, touched;
 	size_t both = (copies ? s->block : s->weights) +
 		      (nn_optimizer_steps_along(o->optimizer.kind) ? s->block : 0) +
-		      (norms ? s->block : 0);
+		      (sum ? s->block : 0);
 
 	if (s->elements == 0) /* tables alone, which lie elsewhere */
 		return;
@@ -91,7 +91,7 @@ static void in_rooms(const struct nn_plan *plan, const struct nn_step_sizes *s, 
 	fit->other += fit->window;
 }
 
-int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *o, bool norms,
+int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *o, bool sum, bool norms,
 		 struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_step_sizes sizes;
@@ -111,7 +111,7 @@ int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *o, bo
 	else if (strategy->alone)
 		return 0;
 	else if (!strategy->messages && !plan->task->device->remote && has_window(plan))
-		in_window(o, &sizes, plan->budget->keeps_state, norms, fit);
+		in_window(o, &sizes, plan->budget->keeps_state, sum, norms, fit);
 	else
 		in_messages(o, &sizes, strategy->served,
 			    !nn_comm_shares_memory() || plan->layout->on_host < o->ranks, fit);

@@ -185,7 +185,7 @@ static size_t program_bytes(const struct nn_plan *plan)
 
 /* ---- the plan ---- */
 
-/* The scratch for norms is touched only where norms are asked for. */
+/* The scratch for norms is touched only where norms are asked for, */
 static bool wants_norms(const struct nn_plan *plan, enum nn_optimizer_kind kind)
 {
 	bool logs = plan->task->logs && !plan->task->unmeasured &&
@@ -193,8 +193,14 @@ static bool wants_norms(const struct nn_plan *plan, enum nn_optimizer_kind kind)
 		     (plan->layout->as.ranks ? plan->layout->as.rank == 0
 					     : nn_layout_first(plan->layout)));
 
-	return nn_optimizers[kind].ratio || plan->task->recipe->clip_norm > 0 || logs ||
-	       nn_layout_measures(plan->layout, plan->task);
+	return nn_optimizers[kind].ratio || plan->task->recipe->clip_norm > 0 || logs;
+}
+
+/* and the whole gradient lies in memory for them and for the noise in it. */
+static bool wants_sum(const struct nn_plan *plan, enum nn_optimizer_kind kind)
+{
+	return wants_norms(plan, kind) ||
+	       (!nn_layout_in_parts(plan->layout) && nn_layout_measures(plan->layout, plan->task));
 }
 
 static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fit,
@@ -205,7 +211,8 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	struct nn_fit_beside beside = { .evaluated = evaluated_rows(plan) };
 	size_t size = nn_dtype_size(plan->task->device->dtype);
 	bool remote = plan->task->device->remote != NULL,
-	     norms = remote || wants_norms(plan, step.optimizer.kind);
+	     norms = remote || wants_norms(plan, step.optimizer.kind),
+	     sum = remote || wants_sum(plan, step.optimizer.kind);
 
 	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &beside.evaluator, err) < 0)
 		return -1;
@@ -219,16 +226,16 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	fit->again_flops = m.graph.again_flops;
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
-	if (!norms && plan->layout->strategy->alike)
+	if (!sum && plan->layout->strategy->alike)
 		fit->gradients -= m.untouched;
-	fit->optimizer = m.optimizer - (norms ? 0 : m.graph.block * size);
+	fit->optimizer = m.optimizer - (sum ? 0 : m.graph.block * size);
 	fit->activations_per_sample = m.graph.activations_per_row;
 	fit->activations = m.graph.activations + beside.outputs;
 	fit->workspace = m.graph.workspace + m.graph.derived;
 	fit->input = m.graph.input + nn_fit_data_bytes(plan, plan->task->device->dtype);
 	fit->other =
 		program_bytes(plan) + copies(plan, &step, m.graph.parameters) + beside.evaluator;
-	if (nn_fit_share(plan, &step, norms, fit, err) < 0)
+	if (nn_fit_share(plan, &step, sum, norms, fit, err) < 0)
 		return -1;
 	fit->resident = 0;
 	if (remote)

@@ -48,6 +48,19 @@ foreseen() {
   foreseen --ranks=2 --precision=f64 --clip-norm=1 --valid=0.2 -o a.safetensors
 }
 
+@test "memory: of ranks that write no log, whose norms nobody asks for" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
+  local options
+  for options in --optimizer=sgd --optimizer=adam '--tensor=2 --optimizer=sgd' '--pipeline=2 --optimizer=sgd'; do
+    # shellcheck disable=SC2086
+    nn-train -v -t 1 -m 'dense 2048, relu, dense 2048, relu, dense ?' --target=digit --loss=cross-entropy --steps=4 --ranks=2 $options $digits -o k.st 2>said
+    sed -nE 's/.*memory( of all ranks on .*)? ([0-9]+) bytes, predicted ([0-9]+) .*/{"measured":\2,"predicted":\3}/p' said >memory
+    [ "$(wc -l <memory)" = 2 ]
+    near '.[0]' memory
+    near '.[1]' memory
+  done
+}
+
 @test "memory: of ranks that send messages" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   OMPI_MCA_btl=self,tcp foreseen --ranks=2 -o a.safetensors
