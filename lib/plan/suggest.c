@@ -9,10 +9,21 @@
  * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
  * go through as fit. Of two of a kind the second gives up more. A set of them is its bits.
  */
-enum { RECOMPUTE, OFFLOAD, ONE_THREAD, TWO_LEAVES, ONE_LEAF, F32, ONE_SLOT, NO_SLOT, GIFTS };
+enum {
+	RECOMPUTE,
+	OFFLOAD,
+	ONE_THREAD,
+	NO_STATE,
+	TWO_LEAVES,
+	ONE_LEAF,
+	F32,
+	ONE_SLOT,
+	NO_SLOT,
+	GIFTS
+};
 
 #define BIT(gift) (1u << (gift))
-#define KINDS 6
+#define KINDS 7
 
 static const struct {
 	unsigned kind;
@@ -21,6 +32,7 @@ static const struct {
 	[RECOMPUTE] = { BIT(0), { .option = "recompute" } },
 	[OFFLOAD] = { BIT(1), { .option = "offload" } },
 	[ONE_THREAD] = { BIT(2), { "threads", "1", { NULL } } },
+	[NO_STATE] = { BIT(6), { "checkpoint", "no", { NULL } } },
 	[TWO_LEAVES] = { BIT(3), { "leaves", "2", { NULL } } },
 	[ONE_LEAF] = { BIT(3), { "leaves", "1", { NULL } } },
 	[F32] = { BIT(4), { "precision", "f32", { NULL } } },
@@ -30,7 +42,8 @@ static const struct {
 
 /* A plan as it would be. */
 struct variant {
-	struct nn_plan plan; /* of the two below */
+	struct nn_plan plan; /* of the three below */
+	struct nn_budget budget;
 	struct nn_task task;
 	struct nn_recipe recipe;
 	struct nn_instead instead[KINDS]; /* the options that say so */
@@ -80,6 +93,9 @@ static bool give(struct variant *v, int gift)
 		gift = nn_pool_threads(v->task.pool);
 		v->task.pool = NULL;
 		return gift > 1;
+	case NO_STATE:
+		v->budget.keeps_state = false;
+		return v->budget.a_state && !(v->budget.a_state = false);
 	case TWO_LEAVES:
 	case ONE_LEAF:
 		return fewer_leaves(v, gift == TWO_LEAVES ? 2 : 1);
@@ -102,7 +118,11 @@ static unsigned kinds_of(unsigned set)
 
 static void begin(struct variant *v, const struct nn_plan *plan)
 {
-	*v = (struct variant){ .plan = *plan, .task = *plan->task, .recipe = *plan->task->recipe };
+	*v = (struct variant){ .plan = *plan,
+			       .budget = *plan->budget,
+			       .task = *plan->task,
+			       .recipe = *plan->task->recipe };
+	v->plan.budget = &v->budget;
 	v->plan.task = &v->task;
 	v->task.recipe = &v->recipe;
 }
@@ -167,9 +187,9 @@ size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 	struct variant v;
 
 	/* a resumed training keeps all that its state holds */
-	for (int i = 0; i < (command->resumes ? TWO_LEAVES : GIFTS); i++) {
+	for (int i = 0; i < (command->resumes ? NO_STATE : GIFTS); i++) {
 		begin(&v, plan);
-		if (!give(&v, i))
+		if (!give(&v, i) || (i == NO_STATE && command->keeps))
 			continue;
 		s.possible |= BIT(i);
 		if (i > 0 && gifts[i].kind == gifts[i - 1].kind)

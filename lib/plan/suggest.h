@@ -2,8 +2,9 @@
  * Command lines that would fit: the given one with a concession, the network and the global batch
  * unchanged.
  *
- * Suggestions keep --ranks and differ in what they reduce: activations (computed again), threads,
- * leaves, f64, the optimizer's state; each set that is needed once, mildest first.
+ * Suggestions keep --ranks and differ in what they reduce: activations (computed again), threads, a
+ * state that nobody asked for, leaves, f64, the optimizer's state; each set that is needed once,
+ * mildest first.
  */
 #ifndef NN_PLAN_SUGGEST_H
 #define NN_PLAN_SUGGEST_H
@@ -23,7 +24,7 @@ struct nn_suggestion {
 struct nn_command {
 	const struct nn_opt_list *list;
 	const char *model, *data_path, *targets_path; /* paths NULL: not given */
-	bool resumes;                                 /* it resumes from a state */
+	bool resumes, keeps;                          /* it resumes from a state; it asks for one */
 };
 
 /*

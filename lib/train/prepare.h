@@ -10,8 +10,11 @@ struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_erro
 /* The command line, for suggestions. */
 static inline struct nn_command nn_train_command(const struct nn_train *t)
 {
-	return (struct nn_command){ t->setup.list, t->options->model, t->setup.data_path,
-				    t->setup.targets_path, t->options->resume };
+	return (struct nn_command){
+		t->setup.list,      t->options->model,
+		t->setup.data_path, t->setup.targets_path,
+		t->options->resume, t->options->checkpoint || t->options->checkpoint_every
+	};
 }
 /*
  * Needs setup, device and net; fills what job.h lists under "what is trained" and "what it is

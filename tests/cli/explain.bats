@@ -258,6 +258,10 @@ given_up() {
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   net='dense 2000, relu, dense 2000, relu, dense ?'
   run -4 --separate-stderr nn-train -m "$net" --threads=1 --optimizer=rmsprop --leaves=1 --memory=75M $digits -o w.safetensors
+  [[ ${stderr_lines[1]} == *' --checkpoint=no digits.csv'* ]] # a state that nobody asked for
+  run -4 --separate-stderr nn-train -m "$net" --threads=1 --optimizer=rmsprop --leaves=1 --memory=75M --checkpoint-every=9 $digits -o w.safetensors
+  [ "${#stderr_lines[@]}" -eq 3 ]
+  run -4 --separate-stderr nn-train -m "$net" --threads=1 --optimizer=rmsprop --leaves=1 --memory=55M --checkpoint=no $digits -o w.safetensors
   [ "${#stderr_lines[@]}" -eq 3 ]
   [[ ${stderr_lines[1]} == "nn-train: note: nn-train -m '$net' "*' --optimizer=sgd '* ]]
   few='of threads, leaves, precision and optimizer would make this network fit; --tensor and --pipeline divide it among --ranks'
