@@ -128,7 +128,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .choices = nn_optimizer_names,
 	  .help = &optimizers[2],
 	  .man = "As PyTorch 2 defines them, constants included; lars and lamb as their papers "
-		 "do. "
+		 "do, but that the rate of lars stands outside the momentum, as that of sgd. "
 #define NN_OPTIMIZER(ID, id, lr, weight_decay, eps, slots, ratio, flags, doc, ...) doc
 #include "device/optimizers.def"
 	},
