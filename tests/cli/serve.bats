@@ -95,6 +95,32 @@ traced() {
   stop
 }
 
+@test "serve: answers of /predict/NAME of an f64 model, too, have the bytes of nn-predict's stdout" {
+  nn-train -q --precision=f64 --epochs=2 -m 'input 4, dense 8, relu, dense 2' -o wide.st x.npy y.npy
+  nn-train -q --precision=f64 --target=kind --epochs=3 -m 'dense 8, tanh, dense ?' -o kinds.st words.csv
+  head -30 words.csv >some.csv
+  printf '0.1,0.7,2,3\n-1,0.3,0.25,7\n' >four.csv
+  serve wide.st kinds.st
+  nn-predict wide.st four.csv >wanted
+  ask 200 /predict/wide --data-binary @four.csv
+  cmp wanted answer
+  nn-predict wide.st two.npy >wanted
+  ask 200 /predict/wide --data-binary @two.npy
+  cmp wanted answer
+  nn-predict --emit=top:2 kinds.st some.csv >wanted
+  ask 200 '/predict/kinds?emit=top:2' --data-binary @some.csv
+  cmp wanted answer
+  ask 200 /v1/models/wide:null:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
+  ask 200 /predict/wide:null --data-binary @four.csv
+  [ "$answer" = $'y1,y2\n0,0\n0,0' ] || [ "$answer" = $'0,0\n0,0' ]
+  stop
+  serve --precision=f64 plain.st
+  nn-predict --precision=f64 plain.st four.csv >wanted
+  ask 200 /predict/plain --data-binary @four.csv
+  cmp wanted answer
+  stop
+}
+
 @test "serve: TensorFlow Serving's rows and columns are answered with nn-predict's numbers" {
   nn-predict --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >wanted
   serve plain.st

@@ -211,7 +211,8 @@ void finish(struct nn_job *job)
 	if (batcher.fails)
 		nn_fail(&job->error, NN_ENOMEM, "memory is out");
 	for (size_t r = 0; r < job->rows; r++)
-		compute(s, job->in + r * s->row_in, job->out + r * s->row_out);
+		compute(s, (const float *)job->in + r * s->row_in,
+			(float *)job->out + r * s->row_out);
 	job->done(job);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/shape.h"
 #include "base/text.h"
 #include "serve/batch/dispatch.h"
 #include "serve/places.h"
@@ -29,9 +30,10 @@ enum nn_job_state { NN_JOB_WAITS, NN_JOB_DONE, NN_JOB_EXPIRED, NN_JOB_FAILED };
 struct nn_job {
 	struct nn_lane *lane;
 	size_t rows;
-	const float *in; /* [rows][row_in], as nn_model_predict takes them (all inputs of a row) */
+	enum nn_dtype dtype; /* of in and out: NN_F32 or NN_F64 */
+	const void *in; /* [rows][row_in], as nn_model_predict takes them (all inputs of a row) */
 	const uint32_t *lengths; /* [rows] steps of each, the rest is filled up; NULL: all */
-	float *out; /* [rows][row_out]: probabilities of classes, values in the target's units */
+	void *out; /* [rows][row_out]: probabilities of classes, values in the target's units */
 	double deadline;                  /* nn_now_s; INFINITY: none */
 	unsigned loop;                    /* whose round it came in */
 	void (*done)(struct nn_job *job); /* once, on any thread, also for jobs put during it */

@@ -8,6 +8,7 @@
 #include "base/flush.h"
 #include "base/memory.h"
 #include "base/real.h"
+#include "file/convert.h"
 #include "predict/part.h"
 #include "serve/batch/inside.h"
 #include "serve/ranks/ranks.h"
@@ -179,21 +180,31 @@ void nn_lane_close_seats(struct nn_lane *lane)
 
 /* ---- a batch ---- */
 
+static const void *in_of(const struct nn_lane *lane, const struct nn_piece *p)
+{
+	return (const char *)p->job->in + p->first * lane->row_in * nn_dtype_size(p->job->dtype);
+}
+
+static void *out_of(const struct nn_lane *lane, const struct nn_piece *p)
+{
+	return (char *)p->job->out + p->first * lane->row_out * nn_dtype_size(p->job->dtype);
+}
+
 /* Rows of several tensors lie one after the other in a job; a session has an array of each. */
 static void put_rows(const struct nn_lane *lane, struct nn_session *s, size_t at,
 		     const struct nn_piece *p)
 {
-	const float *rows = p->job->in + p->first * lane->row_in;
-	size_t n_inputs = nn_session_n_inputs(s);
+	size_t n_inputs = nn_session_n_inputs(s), size = nn_dtype_size(p->job->dtype);
+	const char *rows = in_of(lane, p);
 
 	if (n_inputs == 1) {
-		nn_session_put(s, 0, at, p->n, rows, NN_F32);
+		nn_session_put(s, 0, at, p->n, rows, p->job->dtype);
 		return;
 	}
 	for (size_t r = 0; r < p->n; r++)
 		for (size_t i = 0; i < n_inputs; i++) {
-			nn_session_put(s, i, at + r, 1, rows, NN_F32);
-			rows += nn_session_input_size(s, i);
+			nn_session_put(s, i, at + r, 1, rows, p->job->dtype);
+			rows += nn_session_input_size(s, i) * size;
 		}
 }
 
@@ -204,8 +215,7 @@ static void put(const struct nn_lane *lane, struct nn_seat *seat)
 	size_t at = 0;
 
 	if (lend)
-		nn_session_lend(seat->session, 0, p->n, p->job->in + p->first * lane->row_in,
-				NN_F32);
+		nn_session_lend(seat->session, 0, p->n, in_of(lane, p), p->job->dtype);
 	for (size_t i = 0; i < seat->n_pieces; i++) {
 		if (!lend)
 			put_rows(lane, seat->session, at, &p[i]);
@@ -216,19 +226,20 @@ static void put(const struct nn_lane *lane, struct nn_seat *seat)
 	}
 }
 
-/* Row `row` of an output in language order: channels first for images. */
-static void get_row(const struct nn_emitted *e, size_t row, float *out)
+/* Row `row` of an output in language order (channels first for images), as values of dtype. */
+static void get_row(const struct nn_emitted *e, size_t row, void *out, enum nn_dtype dtype)
 {
-	size_t n = e->positions * e->columns, at = row * n;
+	size_t n = e->positions * e->columns, at = row * n, size = nn_dtype_size(dtype);
 
-	if (e->dtype == NN_F32 && e->shape.rank != 3) {
-		memcpy(out, (const float *)e->values + at, n * sizeof *out);
+	if (e->dtype == dtype && e->shape.rank != 3) {
+		memcpy(out, (const char *)e->values + at * size, n * size);
 		return;
 	}
 	for (size_t p = 0; p < e->positions; p++)
 		for (size_t c = 0; c < e->columns; c++)
-			out[e->shape.rank == 3 ? c * e->positions + p : p * e->columns + c] =
-				(float)nn_real_at(e->dtype, e->values, at + p * e->columns + c);
+			nn_real_put(dtype, out,
+				    e->shape.rank == 3 ? c * e->positions + p : p * e->columns + c,
+				    nn_real_at(e->dtype, e->values, at + p * e->columns + c));
 }
 
 static void get(const struct nn_lane *lane, struct nn_seat *seat)
@@ -239,14 +250,15 @@ static void get(const struct nn_lane *lane, struct nn_seat *seat)
 		nn_emitted_take(&seat->emitted[o], seat->session, 0, seat->rows);
 	for (size_t i = 0; i < seat->n_pieces; i++) {
 		const struct nn_piece *p = &seat->pieces[i];
-		float *out = p->job->out + p->first * lane->row_out;
+		size_t size = nn_dtype_size(p->job->dtype);
+		char *out = out_of(lane, p);
 
 		for (size_t r = 0; r < p->n; r++, row++)
 			for (size_t o = 0; o < lane->n_outputs; o++) {
 				const struct nn_emitted *e = &seat->emitted[o];
 
-				get_row(e, row, out);
-				out += e->positions * e->columns;
+				get_row(e, row, out, p->job->dtype);
+				out += e->positions * e->columns * size;
 			}
 	}
 }
@@ -255,11 +267,12 @@ static void answer_nothing(const struct nn_lane *lane, const struct nn_seat *sea
 {
 	for (size_t i = 0; i < seat->n_pieces; i++) {
 		const struct nn_piece *p = &seat->pieces[i];
-		float *out = p->job->out + p->first * lane->row_out;
+		size_t bytes = lane->row_out * nn_dtype_size(p->job->dtype);
+		char *out = out_of(lane, p);
 
 		for (size_t r = 0; r < p->n; r++)
-			memcpy(out + r * lane->row_out, lane->null_row,
-			       lane->row_out * sizeof *out);
+			nn_convert(NN_F32, lane->null_row, lane->row_out, p->job->dtype,
+				   out + r * bytes);
 	}
 }
 

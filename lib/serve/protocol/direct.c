@@ -19,25 +19,25 @@
 static int reserve(struct nn_query *q, void **inputs)
 {
 	const struct nn_served *served = q->served;
-	size_t n_inputs = (size_t)served->model->program->n_inputs, bytes;
 	const struct nn_program *program = served->model->program;
-	float *apart;
+	size_t n_inputs = (size_t)program->n_inputs, size = nn_dtype_size(q->job.dtype), bytes;
+	char *apart;
 
-	if (!nn_mul(q->job.rows + CHUNK, served->row_in * sizeof(float), &bytes))
+	if (!nn_mul(q->job.rows + CHUNK, served->row_in * size, &bytes))
 		return nn_query_fail(q, 413, "the rows do not fit into memory");
 	if (nn_block_reserve(&q->in, bytes, &q->error) < 0 ||
 	    nn_block_reserve(&q->lengths, (q->job.rows + CHUNK) * sizeof(uint32_t), &q->error) < 0)
 		return -1;
 	if (n_inputs == 1) {
-		inputs[0] = (float *)q->in.data + q->job.rows * served->row_in;
+		inputs[0] = (char *)q->in.data + q->job.rows * served->row_in * size;
 		return 0;
 	}
-	if (nn_block_reserve(&q->values, CHUNK * served->row_in * sizeof(float), &q->error) < 0)
+	if (nn_block_reserve(&q->values, CHUNK * served->row_in * size, &q->error) < 0)
 		return -1;
 	apart = q->values.data;
 	for (size_t i = 0; i < n_inputs; i++) {
 		inputs[i] = apart;
-		apart += CHUNK * nn_shape_count(&program->values[program->inputs[i]].shape);
+		apart += CHUNK * nn_shape_count(&program->values[program->inputs[i]].shape) * size;
 	}
 	return 0;
 }
@@ -46,14 +46,16 @@ static int reserve(struct nn_query *q, void **inputs)
 static void interleave(struct nn_query *q, void *const *inputs, size_t n)
 {
 	const struct nn_program *program = q->served->model->program;
-	float *to = (float *)q->in.data + q->job.rows * q->served->row_in;
+	size_t size = nn_dtype_size(q->job.dtype);
+	char *to = (char *)q->in.data + q->job.rows * q->served->row_in * size;
 
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < (size_t)program->n_inputs; i++) {
-			size_t size = nn_shape_count(&program->values[program->inputs[i]].shape);
+			size_t bytes =
+				nn_shape_count(&program->values[program->inputs[i]].shape) * size;
 
-			memcpy(to, (const float *)inputs[i] + r * size, size * sizeof *to);
-			to += size;
+			memcpy(to, (const char *)inputs[i] + r * bytes, bytes);
+			to += bytes;
 		}
 }
 
@@ -155,13 +157,16 @@ static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output,
 	if (e->lengths && q->job.rows)
 		memcpy(e->lengths, q->job.lengths, q->job.rows * sizeof *e->lengths);
 	for (size_t r = 0; r < q->job.rows; r++) {
-		const float *row = q->job.out + r * q->served->row_out + at;
+		size_t row = r * q->served->row_out + at;
 
 		for (size_t p = 0; p < e->positions; p++)
-			for (size_t c = 0; c < e->columns; c++)
+			for (size_t c = 0; c < e->columns; c++) {
+				size_t from = e->shape.rank == 3 ? c * e->positions + p
+								 : p * e->columns + c;
+
 				nn_real_put(e->dtype, e->values, r * n + p * e->columns + c,
-					    (double)row[e->shape.rank == 3 ? c * e->positions + p
-									   : p * e->columns + c]);
+					    nn_real_at(q->job.dtype, q->job.out, row + from));
+			}
 	}
 	return 0;
 }
@@ -278,8 +283,9 @@ static int parse(struct nn_query *q)
 	const char *notice;
 	int status;
 
+	q->job.dtype = q->served->model->device->dtype;
 	if (take_emit(q) < 0 || nn_rows_open(&rows, "body", NULL, q->served->model->schema,
-					     &options, NN_F32, &q->error) < 0)
+					     &options, q->job.dtype, &q->error) < 0)
 		return -1;
 	q->form = (unsigned)choose_format(q, rows) << 1 | with_header(rows);
 	status = read_rows(q, rows);

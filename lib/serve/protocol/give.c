@@ -46,7 +46,7 @@ struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 		}
 	if (given.n == 0)
 		given.n = served->row_out;
-	given.values = q->job.out + row * served->row_out + given.first;
+	given.values = (const float *)q->job.out + row * served->row_out + given.first;
 	return given;
 }
 

@@ -275,7 +275,7 @@ static int reserve_out(struct nn_query *q)
 	size_t values, bytes;
 
 	if (!nn_mul(q->job.rows, q->served->row_out, &values) ||
-	    !nn_mul(values, sizeof(float), &bytes) ||
+	    !nn_mul(values, nn_dtype_size(q->job.dtype), &bytes) ||
 	    (bytes > (size_t)256 << 20 && bytes > nn_memory_available() / 4))
 		return nn_query_fail(q, 413, "the answers to %zu rows do not fit into memory",
 				     q->job.rows);
