@@ -245,6 +245,31 @@ traced() {
   stop
 }
 
+@test "serve: the folder of a version that becomes bad is told and counted, and the others go on" {
+  rm -rf folders && mkdir -p folders/1 && cp plain.st folders/1/
+  serve folders
+  mkdir folders/9
+  cp plain.st folders/9/a.st
+  cp plain.st folders/9/b.st
+  kill -HUP "$server"
+  for _ in {1..500}; do
+    ! grep -q warning err || break
+    sleep 0.02
+  done
+  grep 'warning: folders/9: found 2 model files, expected one' err
+  ask 200 /metrics
+  grep 'nn_reload_total{model="folders",result="failed"} 1' answer
+  ask 200 /v1/models/folders:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
+  rm folders/9/b.st
+  kill -HUP "$server"
+  for _ in {1..500}; do
+    ! ask 200 /v2/models/folders/versions/9/ready >/dev/null || break
+    sleep 0.02
+  done
+  ask 200 /v1/models/folders/versions/9:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
+  stop
+}
+
 @test "serve: SIGTERM under load answers everything that was accepted" {
   serve plain.st
   for i in 1 2 3 4; do

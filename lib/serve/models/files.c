@@ -188,11 +188,11 @@ static bool is_directory(const char *path)
 	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* The model file in DIR/N: its path, or NULL with what is wrong with it. */
-static char *only_file(struct nn_finding *finding, const char *path, struct nn_error *wrong)
+/* The model file in DIR/N: its path, or NULL with what is wrong with it; *n: those there are. */
+static char *only_file(struct nn_finding *finding, const char *path, size_t *n,
+		       struct nn_error *wrong)
 {
 	struct listing listing;
-	size_t n = 0;
 	char *file = NULL;
 
 	if (list(&listing, finding, path, wrong) < 0)
@@ -200,13 +200,13 @@ static char *only_file(struct nn_finding *finding, const char *path, struct nn_e
 	for (int i = 0; i < listing.n; i++) {
 		char *each = joined(path, listing.entries[i]->d_name, wrong);
 
-		if (each && is_model(each, listing.entries[i]->d_name) && n++ == 0)
+		if (each && is_model(each, listing.entries[i]->d_name) && (*n)++ == 0)
 			file = each;
 		else
 			nn_free(each);
 	}
-	if (n != 1) {
-		nn_fail(wrong, NN_EFAIL, "%s: found %zu model files, expected one", path, n);
+	if (*n != 1) {
+		nn_fail(wrong, NN_EFAIL, "%s: found %zu model files, expected one", path, *n);
 		nn_free(file);
 		file = NULL;
 	}
@@ -220,6 +220,7 @@ static int add_version(struct nn_finding *finding, const char *name, const char 
 	char *path = joined(home, number, err), *file;
 	struct nn_error wrong = { 0 };
 	struct nn_found *found;
+	size_t files = 0;
 
 	if (!path)
 		return -1;
@@ -227,13 +228,13 @@ static int add_version(struct nn_finding *finding, const char *name, const char 
 		nn_free(path);
 		return 0;
 	}
-	file = only_file(finding, path, &wrong);
+	file = only_file(finding, path, &files, &wrong);
 	found = add(finding, nn_strdup(name, err), home, file ? file : path, err);
 	if (found) {
 		found->version = version_of(number);
 		found->wrong = wrong;
-		found->early = !file;
-		if (file)
+		found->early = files == 0;
+		if (files > 0)
 			check_name(found);
 		take_stamp(found);
 	}
