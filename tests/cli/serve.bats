@@ -146,6 +146,43 @@ traced() {
   stop
 }
 
+@test "serve: pictures sent as UINT8 are scaled as nn-predict scales bytes; floats are taken as they are" {
+  python3 - <<'P' || skip "no python3"
+import struct
+def npy(path, kind, shape, bytes):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (kind, shape)
+    head += " " * ((64 - (10 + len(head) + 1) % 64) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes)
+pixels = [(i * 37) % 256 for i in range(40 * 16)]
+npy("pixels.npy", "|u1", (40, 4, 4), bytes(pixels))
+npy("kinds.npy", "|u1", (40,), bytes(i % 3 for i in range(40)))
+one = pixels[16:32]
+npy("one.npy", "|u1", (1, 4, 4), bytes(one))
+npy("floats.npy", "<f4", (1, 4, 4), struct.pack("<16f", *one))
+body = '{"inputs": [{"name": "input", "shape": [1, 4, 4], "datatype": "%s", '
+for kind in "UINT8", "FP32":
+    open("pixels." + kind, "w").write((body + '"data": %s}]}') % (kind, one))
+head = (body + '"parameters": {"binary_data_size": 16}}]}') % "UINT8"
+open("pixels.binary", "wb").write(head.encode() + bytes(one))
+open("pixels.length", "w").write(str(len(head)))
+P
+  nn-train -q --loss=cross-entropy --epochs=3 -m 'flatten, dense 8, relu, dense ?' -o pixels.st pixels.npy kinds.npy
+  serve pixels.st
+  nn-predict --to=csv --to-header=no pixels.st one.npy | tr ',' '\n' >bytes
+  nn-predict --to=csv --to-header=no pixels.st floats.npy | tr ',' '\n' >floats
+  run ! same_numbers bytes floats
+  ask 200 /v2/models/pixels/infer -d @pixels.UINT8
+  numbers <<<"${answer##*\"data\"}" >found
+  same_numbers found bytes
+  ask 200 /v2/models/pixels/infer -H "Inference-Header-Content-Length: $(cat pixels.length)" --data-binary @pixels.binary
+  numbers <<<"${answer##*\"data\"}" >found
+  same_numbers found bytes
+  ask 200 /v2/models/pixels/infer -d @pixels.FP32
+  numbers <<<"${answer##*\"data\"}" >found
+  same_numbers found floats
+  stop
+}
+
 @test "serve: rows of a table go by column names, and a classifier says probabilities and class" {
   nn-predict --header=no --emit=class --to-header=no words.st rows.csv >classes
   serve words.st

@@ -206,6 +206,21 @@ int nn_feed_rows(struct nn_query *q, size_t input)
 	return nn_pull_next(&q->pull) == NN_PULL_BAD ? -1 : 0;
 }
 
+/* Bytes of pictures are scaled as training stored it, as nn-predict scales arrays of them. */
+static void scale(struct nn_query *q, size_t input, enum nn_datatype type, size_t n)
+{
+	const struct nn_schema *schema = q->served->model->schema;
+	float *values = values_at(q, q->n_values), factor;
+
+	if (type != NN_DT_UINT8 || q->served->inputs[input].shape.rank < 2 ||
+	    input >= schema->n_inputs || schema->inputs[input].n_columns > 0 ||
+	    schema->inputs[input].scale == 0)
+		return;
+	factor = (float)schema->inputs[input].scale;
+	for (size_t i = 0; i < n; i++)
+		values[i] *= factor;
+}
+
 /* ---- cells of a type ---- */
 
 static bool cell_is(char *text, enum nn_datatype type)
@@ -257,6 +272,8 @@ int nn_feed_cells(struct nn_query *q, size_t input, enum nn_datatype type, size_
 					     : nn_quote(quoted, text + 1, strlen(text + 1)),
 				type == NN_DT_ANY ? "a number" : nn_datatype_names[type]);
 	}
+	if (plain)
+		scale(q, input, type, n);
 	q->n_values += plain ? n : 0;
 	return 0;
 }
@@ -363,6 +380,8 @@ int nn_feed_binary(struct nn_query *q, size_t input, enum nn_datatype type, cons
 		nn_fail_at(&q->error, "input \"%s\"", q->served->inputs[input].name);
 		return -1;
 	}
+	if (plain)
+		scale(q, input, type, n);
 	q->n_values += plain ? n : 0;
 	return 0;
 }
