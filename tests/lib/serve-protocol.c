@@ -14,6 +14,15 @@
 #include "serve/protocol/datatype.h"
 #include "serve/protocol/give.h"
 
+/* What Server-Timing says of a phase, in milliseconds. */
+static double phase_ms(const char *name)
+{
+	const char *at = strstr(http.set, "Server-Timing: ");
+
+	at = at ? strstr(at, name) : NULL;
+	return at ? atof(at + strlen(name) + strlen(";dur=")) : -1;
+}
+
 static void test_hostile(void)
 {
 	size_t n = 200000;
@@ -75,6 +84,13 @@ static void test_router(void)
 	       "HEAD is answered as GET, whose body HTTP leaves out");
 	post(V2 "m", "{}");
 	expect_error(405, "GET", "POST to metadata is 405");
+	post(V1 "half:foo", "{\"instances\":[1]}");
+	expect_error(404, ":predict, :classify and :regress",
+		     "an unknown verb is 404 with those there are");
+	send_bytes("GET", V1 "half:foo", "", 0);
+	expect_error(404, ":predict, :classify and :regress", "to whichever method");
+	send_bytes("GET", V1 "half:null", "", 0);
+	expect_error(404, "no such model", "null is not a verb");
 	send_bytes("GET", "/v2/models//infer", "", 0);
 	expect_error(405, "POST", "an empty name is a path all the same");
 	http.headers = "Content-Encoding: gzip\n";
@@ -118,6 +134,9 @@ static void test_admin(void)
 	post("/v2/repository/models/half/load", "");
 	expect(400, "{\"error\":\"half.st: it is bad (see x)\"}",
 	       "administration: a bad file is 400, told without its directory");
+	post("/v2/repository/models/pair/load", "");
+	expect(400, "{\"error\":\"pair/: found neither versions (1/, 2/, ...) nor models\"}",
+	       "administration: words that end in a slash stay as they are");
 	post("/v2/repository/models/m/load", "{\"parameters\":{\"config\":\"x\"}}");
 	expect_error(400, "configure", "administration: no model comes from a request");
 	post("/v2/repository/models/nobody/load", "");
@@ -187,6 +206,7 @@ static void test_states(void)
 	     "{\"parameters\":{\"timeout\":1000},\"inputs\":[{\"name\":\"input\",\"shape\":[1],"
 	     "\"datatype\":\"FP32\",\"data\":[1]}]}");
 	expect_error(504, "deadline", "what is late is 504");
+	ok(phase_ms("queue") >= 40, "Server-Timing has what is late in the queue");
 	ok(fabs(batcher.deadline - exchange.began - 1e-3) < 1e-9,
 	   "v2: a timeout is in microseconds");
 	batcher.expired = false;

@@ -141,6 +141,9 @@ bool nn_models_ready(struct nn_models *unused)
 int nn_models_reload(struct nn_models *unused, const char *name, struct nn_error *err)
 {
 	(void)unused;
+	if (strcmp(name, "pair") == 0)
+		return nn_fail(err, NN_EFAIL,
+			       "/srv/m/pair/: found neither versions (1/, 2/, ...) nor models");
 	return strcmp(name, "half") == 0
 		       ? nn_fail(err, NN_EFAIL, "/srv/m/half.st: it is bad (see /tmp/x)")
 		       : 0;
@@ -206,7 +209,8 @@ void finish(struct nn_job *job)
 {
 	const struct nn_served *s = (const void *)job->lane;
 
-	job->started = job->ended = nn_now_s();
+	job->ended = nn_now_s();
+	job->started = batcher.expired ? 0 : job->ended;
 	job->state = batcher.expired ? NN_JOB_EXPIRED : batcher.fails ? NN_JOB_FAILED : NN_JOB_DONE;
 	if (batcher.fails)
 		nn_fail(&job->error, NN_ENOMEM, "memory is out");
@@ -222,7 +226,7 @@ bool nn_batcher_put(struct nn_batcher *unused, struct nn_job *job)
 	batcher.deadline = job->deadline;
 	if (batcher.full)
 		return false;
-	job->queued = nn_now_s();
+	job->queued = nn_now_s() - (batcher.expired ? 0.04 : 0);
 	if (batcher.holds)
 		batcher.held = job;
 	else

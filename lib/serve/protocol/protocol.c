@@ -101,19 +101,29 @@ static bool unescape(char *to, size_t room, const char *from)
 	return true;
 }
 
-/* A colon before a verb of TensorFlow Serving; the last one, names may have others. */
+/* Verbs of TensorFlow Serving behind a model; the last stands for any other. */
+static const char *const verbs[] = { ":predict", ":classify", ":regress", ":" };
+#define N_VERBS 3
+
+/* The colon before a verb: the last one, for NAME:null is a name. */
 static char *find_verb(char *segment)
 {
 	char *colon = strrchr(segment, ':');
 
-	return colon && (strcmp(colon, ":predict") == 0 || strcmp(colon, ":classify") == 0 ||
-			 strcmp(colon, ":regress") == 0)
-		       ? colon
-		       : NULL;
+	return colon && strcmp(colon, ":null") != 0 ? colon : NULL;
 }
 
-/* Segments of path, which is cut; the verb goes into verb[12]. How many, 0: too many. */
-static size_t cut(char *path, const char *segments[MOST_SEGMENTS], char verb[12])
+static const char *verb_of(const char *colon)
+{
+	size_t v = 0;
+
+	while (v < N_VERBS && strcmp(colon, verbs[v]) != 0)
+		v++;
+	return verbs[v];
+}
+
+/* Segments of path, which is cut; a verb is one of its own. How many, 0: too many. */
+static size_t cut(char *path, const char *segments[MOST_SEGMENTS])
 {
 	size_t n = 0;
 	char *at = path + (*path == '/'), *slash, *colon;
@@ -132,9 +142,8 @@ static size_t cut(char *path, const char *segments[MOST_SEGMENTS], char verb[12]
 	colon = n > 1 && strcmp(segments[0], "v1") == 0 ? find_verb(path + (segments[n - 1] - path))
 							: NULL;
 	if (colon) {
-		strcpy(verb, colon);
+		segments[n++] = verb_of(colon);
 		*colon = '\0';
-		segments[n++] = verb;
 	}
 	return n;
 }
@@ -165,20 +174,17 @@ static bool matches(const char *pattern, const char *const *segments, size_t n,
 	return !*pattern;
 }
 
-/* The first that fits: fixed words stand before names where both would. */
-static const struct route *find_route(struct nn_query *q)
+/* The first that fits: fixed words stand before names where both would. verb: one is at the end. */
+static const struct route *find_route(struct nn_query *q, bool *verb)
 {
 	const char *segments[MOST_SEGMENTS];
-	static const char *const verbs[] = { ":predict", ":classify", ":regress" };
-	char verb[12] = "";
 	size_t n;
 
+	*verb = false;
 	if (!unescape(q->path, sizeof q->path, q->exchange->path))
 		return NULL;
-	n = cut(q->path, segments, verb);
-	for (size_t v = 0; n && segments[n - 1] == verb && v < 3; v++)
-		if (strcmp(verbs[v], verb) == 0)
-			segments[n - 1] = verbs[v];
+	n = cut(q->path, segments);
+	*verb = n && *segments[n - 1] == ':';
 	for (size_t i = 0; n && i < N_ROUTES; i++)
 		if (matches(routes[i].path, segments, n, &q->named))
 			return &routes[i];
@@ -222,13 +228,15 @@ static unsigned method_of(const char *method)
 
 static int dispatch(struct nn_query *q)
 {
-	const struct route *route = find_route(q);
+	bool verb;
+	const struct route *route = find_route(q, &verb);
 	char quoted[NN_QUOTED];
 
 	if (!route)
 		return nn_query_fail(
-			q, 404, "there is nothing at %s",
-			nn_quote(quoted, q->exchange->path, strlen(q->exchange->path)));
+			q, 404, "there is nothing at %s%s",
+			nn_quote(quoted, q->exchange->path, strlen(q->exchange->path)),
+			verb ? "; the verbs of a model are :predict, :classify and :regress" : "");
 	if (authorize(q, route->right) < 0)
 		return -1;
 	if (q->exchange->bytes > 0 && nn_exchange_header(q->exchange, "Content-Encoding"))

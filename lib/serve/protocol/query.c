@@ -147,15 +147,16 @@ static char *put_phase(char *s, const char *name, double seconds)
 static void set_timing(struct nn_query *q)
 {
 	const struct nn_exchange *x = q->exchange;
-	bool computed = q->job.state == NN_JOB_DONE && q->job.rows > 0;
-	double now = nn_now_s(), queued = q->job.queued > 0 ? q->job.queued : now;
-	double ended = computed ? q->job.ended : queued;
+	const struct nn_job *job = &q->job;
+	double now = nn_now_s(), queued = job->queued > 0 ? job->queued : now;
+	double ended = job->ended > 0 ? job->ended : queued;
+	double started = job->started > 0 ? job->started : ended; /* else it was late, or refused */
 	char text[320], *s = text;
 
 	s = put_phase(s, "read", x->read - x->began);
 	s = put_phase(s, ", parse", queued - x->read);
-	s = put_phase(s, ", queue", computed ? q->job.started - q->job.queued : 0);
-	s = put_phase(s, ", compute", computed ? q->job.ended - q->job.started : 0);
+	s = put_phase(s, ", queue", started - queued);
+	s = put_phase(s, ", compute", ended - started);
 	s = put_phase(s, ", format", now - ended);
 	*s = '\0';
 	nn_exchange_set_header(q->exchange, "Server-Timing", text);

@@ -110,7 +110,10 @@ void nn_v2_index(struct nn_query *q)
 
 /* ---- load, unload: they take their time, so that no loop waits for them ---- */
 
-/* Where files lie is nobody's business: names go without their directories. */
+/*
+ * Where files lie is nobody's business: names go without their directories. A slash at the end of a
+ * word stays: "versions (1/, 2/, ...)".
+ */
 static void cut_paths(char *text)
 {
 	char *to = text, *word = text;
@@ -119,7 +122,7 @@ static void cut_paths(char *text)
 		if (strchr(" \"'(", *from))
 			word = to + 1;
 		*to++ = *from;
-		if (*from == '/')
+		if (*from == '/' && !strchr(" ,:;)\"'", from[1]))
 			to = word;
 	}
 	*to = '\0';
