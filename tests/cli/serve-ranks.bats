@@ -113,6 +113,8 @@ alike() {
   ask 503 /predict/net --data-binary @rows.1 -D head
   grep -qi '^retry-after:' head
   [[ $answer == *'a rank that has a part of the model is lost'* ]]
+  ask 200 /v1/models/net
+  [[ $answer == *'"state":"END"'*'"error_code":"UNAVAILABLE"'*'"ready":false'* ]]
   shows 'nn_rank_up{rank="1"} 1'
   shows 'nn_rank_up{rank="2"} 0'
   stop

@@ -2,9 +2,14 @@
 #include "serve/protocol/health.h"
 #include "serve/ranks/ranks.h"
 
+bool nn_health_is_away(const struct nn_protocol *p)
+{
+	return atomic_load(&p->draining) || nn_ranks_lost(p->ranks);
+}
+
 bool nn_health_is_ready(struct nn_protocol *p)
 {
-	return !atomic_load(&p->draining) && !nn_ranks_lost(p->ranks) && nn_models_ready(p->models);
+	return !nn_health_is_away(p) && nn_models_ready(p->models);
 }
 
 static void answer(struct nn_query *q, bool ready, unsigned status)

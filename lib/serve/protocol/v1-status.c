@@ -5,11 +5,15 @@
 #include "base/json-text.h"
 #include "serve/protocol/health.h"
 #include "serve/protocol/v1.h"
+#include "serve/ranks/ranks.h"
 
 #define MOST_VERSIONS 256
 
-static void give_version(struct nn_text *text, uint64_t version, enum nn_models_state state)
+/* A model of which a rank had a part is there, and cannot be served. */
+static void give_version(struct nn_query *q, uint64_t version, enum nn_models_state state)
 {
+	struct nn_text *text = &q->exchange->answer;
+	bool lost = state == NN_MODEL_AVAILABLE && nn_ranks_lost(q->protocol->ranks);
 	static const char *const names[] = {
 		[NN_MODEL_LOADING] = "LOADING",
 		[NN_MODEL_AVAILABLE] = "AVAILABLE",
@@ -20,8 +24,9 @@ static void give_version(struct nn_text *text, uint64_t version, enum nn_models_
 	nn_json_put(text, "{");
 	nn_text_addf(text,
 		     "\"version\":\"%" PRIu64 "\",\"state\":\"%s\","
-		     "\"status\":{\"error_code\":\"OK\",\"error_message\":\"\"}}",
-		     version, names[state]);
+		     "\"status\":{\"error_code\":\"%s\",\"error_message\":\"%s\"}}",
+		     version, names[lost ? NN_MODEL_END : state], lost ? "UNAVAILABLE" : "OK",
+		     lost ? NN_RANKS_LOST : "");
 }
 
 static bool any_serves(const enum nn_models_state *states, size_t n)
@@ -41,6 +46,7 @@ void nn_v1_status(struct nn_query *q)
 	enum nn_models_state states[MOST_VERSIONS];
 	uint64_t versions[MOST_VERSIONS];
 	size_t n = 0;
+	bool ready;
 
 	if (!one)
 		n = nn_models_versions(q->protocol->models, q->named.name, versions, states,
@@ -51,12 +57,13 @@ void nn_v1_status(struct nn_query *q)
 	}
 	nn_text_add(text, "{\"model_version_status\":[");
 	if (n == 0)
-		give_version(text, q->served->version, NN_MODEL_AVAILABLE);
+		give_version(q, q->served->version, NN_MODEL_AVAILABLE);
 	for (size_t i = 0; i < n && i < MOST_VERSIONS; i++)
-		give_version(text, versions[i], states[i]);
+		give_version(q, versions[i], states[i]);
 	nn_text_add(text, "]");
 	nn_json_add_string(text, "name", q->named.name);
-	nn_json_add(text, "ready", n == 0 || any_serves(states, n) ? "true" : "false");
+	ready = (n == 0 || any_serves(states, n)) && !nn_health_is_away(q->protocol);
+	nn_json_add(text, "ready", ready ? "true" : "false");
 	nn_text_add(text, "}\n");
 	nn_query_answer_json(q);
 }

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "base/json-text.h"
+#include "serve/protocol/health.h"
 #include "serve/protocol/v2.h"
-#include "serve/ranks/ranks.h"
 
 #define MOST_VERSIONS 256
 
@@ -101,7 +101,7 @@ void nn_v2_metadata(struct nn_query *q)
 
 void nn_v2_ready(struct nn_query *q)
 {
-	bool away = atomic_load(&q->protocol->draining) || nn_ranks_lost(q->protocol->ranks);
+	bool away = nn_health_is_away(q->protocol);
 
 	if (nn_query_find(q) < 0) {
 		nn_query_refuse(q);

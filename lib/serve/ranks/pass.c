@@ -42,7 +42,7 @@ bool nn_ranks_lost(struct nn_ranks *ranks)
 
 static int fail_lost(struct nn_error *err)
 {
-	return nn_fail(err, NN_ERANK, "a rank that has a part of the model is lost");
+	return nn_fail(err, NN_ERANK, NN_RANKS_LOST);
 }
 
 /* ---- models ---- */

@@ -41,6 +41,8 @@ unsigned nn_ranks_count(const struct nn_ranks *ranks);
 /* Batches under way now; is that rank there? */
 unsigned nn_ranks_under_way(struct nn_ranks *ranks);
 bool nn_ranks_has(struct nn_ranks *ranks, unsigned rank);
+/* What is said of models then. */
+#define NN_RANKS_LOST "a rank that has a part of the model is lost"
 /* NULL allowed: false. */
 bool nn_ranks_lost(struct nn_ranks *ranks);
 
