@@ -115,6 +115,8 @@ alike() {
   [[ $answer == *'a rank that has a part of the model is lost'* ]]
   ask 200 /v1/models/net
   [[ $answer == *'"state":"END"'*'"error_code":"UNAVAILABLE"'*'"ready":false'* ]]
+  shows 'nn_dispatch_total{model="net",reason="drain"} 0'
+  shows 'nn_batch_rows_count{model="net"} 1'
   shows 'nn_rank_up{rank="1"} 1'
   shows 'nn_rank_up{rank="2"} 0'
   stop

@@ -351,15 +351,27 @@ static void sentences_are_true(const struct nn_model *model)
 	nn_batcher_clients(b, 1);
 	answer(b, lane, 1);
 	answer(b, lane, 1);
-	ok(explains(lane, "mean batch 1.00 of 16: 100 % dispatched idle; 1 client is connected, "
-			  "so at most 1 request can wait; a batch has the requests of all of them"),
+	ok(explains(lane,
+		    "mean batch 1.00 of 16: 100 % dispatched idle; 1 client was connected, "
+		    "so at most 1 request could wait; a batch has the requests of all of them"),
 	   "batch: a single client is said to be the bound");
 	nn_batcher_clients(b, 2);
 	for (int i = 0; i < 200; i++)
 		answer(b, lane, 1);
-	ok(explains(lane, "2 clients are connected, so at most 2 requests can wait; nobody else "
+	ok(explains(lane, "2 clients were connected, so at most 2 requests could wait; nobody else "
 			  "comes before there are answers"),
 	   "batch: a second client that never comes is said not to come");
+	nn_batcher_clients(b, 7);
+	answer(b, lane, 1);
+	nn_batcher_clients(b, 1);
+	ok(explains(lane, "7 clients were connected, so at most 7 requests could wait"),
+	   "batch: clients are those there were, whoever asks why");
+	for (int i = 0; i < 100; i++)
+		answer(b, lane, 4);
+	for (int i = 0; i < 97; i++)
+		answer(b, lane, 1);
+	ok(explains(lane, "a request has 1.8 rows"),
+	   "batch: rows of a request are the mean since the start");
 	nn_batcher_close(b);
 
 	b = open_batcher(1e-6);

@@ -84,7 +84,8 @@ void nn_batcher_clients(struct nn_batcher *batcher, size_t connections);
 /* Counted since the start by all processes, of a lane that is not shared since it was opened. */
 struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
-	uint64_t batch_rows; /* in batches: rows less those that expired or wait */
+	uint64_t batch_rows; /* in batches: rows less those that expired, failed or wait */
+	size_t clients;      /* the most that were there when a batch was sent, to one process */
 	uint64_t dispatch[NN_DISPATCHES];
 	uint64_t place_rows[NN_MOST_PLACES]; /* of batch_rows, on each device */
 	double queue_s, compute_s;           /* sums, of requests and of batches */

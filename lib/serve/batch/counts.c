@@ -30,6 +30,7 @@ static void add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
 	to->queue_s += c->queue_s;
 	to->compute_s += c->compute_s;
 	to->waiting += c->waiting;
+	to->clients = c->clients > to->clients ? c->clients : to->clients;
 	for (size_t i = 0; i < NN_DISPATCHES; i++)
 		to->dispatch[i] += c->dispatch[i];
 	for (size_t i = 0; i < NN_MOST_PLACES; i++)

@@ -47,13 +47,18 @@ static void add_places(struct nn_text *text, const struct nn_lane *lane,
 			     lane->batcher->setup.places.name[i]);
 }
 
-/* What waiting for the next request would cost and save, beside a batch of so many rows. */
-static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double rows)
+/* Rows of a request and of a batch, in the mean since the start. */
+struct means {
+	double request, batch;
+};
+
+/* What waiting for the next request would cost and save. */
+static void add_waiting(struct nn_text *text, const struct nn_lane *lane, const struct means *mean,
+			size_t clients)
 {
-	const struct nn_gaps *gaps = &lane->gaps;
-	size_t n = (size_t)(rows + 0.5), more = gaps->rows > 1 ? (size_t)(gaps->rows + 0.5) : 1;
-	size_t requests = (size_t)(rows / fmax(1, gaps->rows) + 0.5);
-	struct nn_gap gap = nn_gaps_next(gaps, requests);
+	size_t n = (size_t)(mean->batch + 0.5), more = (size_t)(fmax(1, mean->request) + 0.5);
+	size_t requests = (size_t)(mean->batch / fmax(1, mean->request) + 0.5);
+	struct nn_gap gap = nn_gaps_next(&lane->gaps, requests);
 	const struct nn_costs *costs = &lane->places[0].costs;
 	double saved =
 		nn_costs_at(costs, n) + nn_costs_at(costs, more) - nn_costs_at(costs, n + more);
@@ -61,7 +66,7 @@ static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double
 
 	if (lane->null_row)
 		nn_text_add(text, "; nothing is computed, so waiting would save nothing");
-	else if (lane->batcher->clients > 0 && requests >= lane->batcher->clients)
+	else if (clients > 0 && requests >= clients)
 		nn_text_add(text,
 			    "; a batch has the requests of all of them, so nobody is waited for");
 	else if (gap.seen == 0)
@@ -75,25 +80,27 @@ static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double
 }
 
 /* All that bears on how large batches could be. */
-static void add_bounds(struct nn_text *text, const struct nn_lane *lane, double rows)
+static void add_bounds(struct nn_text *text, const struct nn_lane *lane,
+		       const struct nn_lane_counts *c)
 {
 	const struct nn_batcher *b = lane->batcher;
+	const struct means mean = { (double)c->rows / (double)c->requests,
+				    (double)c->batch_rows / (double)c->batches };
 	char delay[NN_DURATION];
 
-	if (lane->gaps.rows > 1.5)
-		nn_text_addf(text, "; a request has %.1f rows", lane->gaps.rows);
-	if (b->clients > 0 &&
-	    (double)b->clients * fmax(1, lane->gaps.rows) <= (double)lane->max_batch)
-		nn_text_addf(text, "; %zu client%s connected, so at most %zu request%s can wait",
-			     b->clients, b->clients == 1 ? " is" : "s are", b->clients,
-			     nn_s(b->clients));
+	if (mean.request > 1.5)
+		nn_text_addf(text, "; a request has %.1f rows", mean.request);
+	if (c->clients > 0 && (double)c->clients * fmax(1, mean.request) <= (double)lane->max_batch)
+		nn_text_addf(text, "; %zu client%s connected, so at most %zu request%s could wait",
+			     c->clients, c->clients == 1 ? " was" : "s were", c->clients,
+			     nn_s(c->clients));
 	if (b->setup.max_delay > 0)
 		nn_text_addf(text, "; each batch may wait %s as --max-delay says",
 			     nn_duration(delay, b->setup.max_delay));
 	else if (b->setup.max_delay == 0)
 		nn_text_add(text, "; nothing waits as --max-delay says");
-	else if (rows + 1 <= (double)lane->max_batch)
-		add_waiting(text, lane, rows);
+	else if (mean.batch + 1 <= (double)lane->max_batch)
+		add_waiting(text, lane, &mean, c->clients);
 }
 
 void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
@@ -110,12 +117,14 @@ void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 		nn_text_addf(text, "no batches yet: of %llu request%s %llu expired",
 			     (unsigned long long)c->requests, nn_s(c->requests),
 			     (unsigned long long)c->expired);
+		if (c->failed > 0)
+			nn_text_addf(text, ", %llu failed", (unsigned long long)c->failed);
 	} else {
 		nn_text_addf(text, "mean batch %.2f of %zu",
 			     (double)c->batch_rows / (double)c->batches, lane->max_batch);
 		add_reasons(text, c);
 		add_places(text, lane, c);
-		add_bounds(text, lane, (double)c->batch_rows / (double)c->batches);
+		add_bounds(text, lane, c);
 	}
 	pthread_mutex_unlock(&b->lock);
 }

@@ -34,6 +34,7 @@ struct nn_seat {
 	struct nn_piece *pieces;    /* [max_batch] of the batch */
 	struct nn_block answer;     /* what ranks say of it */
 	size_t n_pieces, rows;
+	enum nn_dispatch because; /* why the batch left its queue */
 };
 
 /* A device that a lane computes on. */

@@ -197,16 +197,28 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, struct nn_split split, double
 	if (seat->rows == 0)
 		return NULL;
 	nn_lane_enter(lane, place, seat->rows);
-	lane->counts->batches++;
-	lane->counts->place_rows[split.place] += seat->rows;
+	seat->because = because;
 	for (size_t i = 0; i < lane->n_places; i++)
 		if (++lane->places[i].missed % NN_MISSED == 0)
 			nn_batcher_wake(lane->batcher);
 	place->missed = 0;
-	lane->counts->batch_rows += seat->rows;
-	lane->counts->dispatch[because]++;
-	count_in(lane->counts->rows_counts, nn_rows_bounds, (double)seat->rows);
+	if (lane->batcher->clients > lane->counts->clients)
+		lane->counts->clients = lane->batcher->clients;
 	return seat;
+}
+
+/* A batch that was computed. */
+static void count(const struct nn_lane *lane, const struct nn_seat *seat, double seconds)
+{
+	struct nn_lane_counts *c = lane->counts;
+
+	c->batches++;
+	c->batch_rows += seat->rows;
+	c->place_rows[seat->place - lane->places] += seat->rows;
+	c->dispatch[seat->because]++;
+	c->compute_s += seconds;
+	count_in(c->rows_counts, nn_rows_bounds, (double)seat->rows);
+	count_in(c->compute_counts, nn_seconds_bounds, seconds);
 }
 
 void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, double seconds,
@@ -224,11 +236,11 @@ void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, doub
 		if (p->job->finished == p->job->rows)
 			finish_job(lane, p->job, now, over);
 	}
-	if (!err)
+	if (!err) {
 		nn_costs_add(&seat->place->costs, seat->rows, seconds);
-	lane->counts->compute_s += seconds;
+		count(lane, seat, seconds);
+	}
 	lane->served += seconds;
-	count_in(lane->counts->compute_counts, nn_seconds_bounds, seconds);
 	nn_lane_leave(lane, seat);
 }
 
