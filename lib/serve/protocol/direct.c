@@ -59,6 +59,15 @@ static void interleave(struct nn_query *q, void *const *inputs, size_t n)
 		}
 }
 
+/* An array of the body ends here: so does one of the answer. */
+static int end_array(struct nn_query *q)
+{
+	if (nn_block_reserve(&q->arrays, (q->n_arrays + 1) * sizeof(size_t), &q->error) < 0)
+		return -1;
+	((size_t *)q->arrays.data)[q->n_arrays++] = q->job.rows;
+	return 0;
+}
+
 static int read_rows(struct nn_query *q, struct nn_rows *rows)
 {
 	size_t n_inputs = (size_t)q->served->model->program->n_inputs, n;
@@ -66,26 +75,25 @@ static int read_rows(struct nn_query *q, struct nn_rows *rows)
 	bool lengths = q->served->lengths;
 	struct nn_rows_beside beside = { 0 };
 	const char *bad[CHUNK];
-	bool ended = false, now;
+	bool ended;
 	int status = inputs ? 0 : -1;
 
 	do {
 		n = 0;
-		now = false;
+		ended = false;
 		if (status == 0)
 			status = reserve(q, inputs);
 		if (lengths)
 			beside.lengths = (uint32_t *)q->lengths.data + q->job.rows;
 		if (status == 0)
 			status = nn_rows_next_beside(rows, CHUNK, inputs, NULL, &beside, bad, &n,
-						     &now, &q->error);
-		if (status == 0 && ended && (n > 0 || now))
-			status = nn_query_fail(q, 400, "the body: expected one array");
+						     &ended, &q->error);
 		if (status == 0 && n_inputs > 1)
 			interleave(q, inputs, n);
 		q->job.rows += n;
-		ended |= now;
-	} while (status == 0 && (n > 0 || now));
+		if (status == 0 && ended)
+			status = end_array(q);
+	} while (status == 0 && (n > 0 || ended));
 	nn_free(inputs);
 	q->job.in = q->in.data;
 	q->job.lengths = lengths && q->job.rows ? q->lengths.data : NULL;
@@ -115,19 +123,27 @@ static bool has_lengths(const struct nn_query *q)
 	return has;
 }
 
-/* The first of our types that Accept names; by the rows where it names none. */
-static enum nn_to choose_format(const struct nn_query *q, const struct nn_rows *rows)
+/* The first of our types that a header names. */
+static enum nn_to named_format(const struct nn_query *q, const char *header)
 {
-	const char *accept = nn_exchange_header(q->exchange, "Accept"), *first = NULL, *at;
+	const char *types_of = nn_exchange_header(q->exchange, header), *first = NULL, *at;
 	enum nn_to to = NN_TO_AUTO;
 
-	for (size_t i = 0; accept && i < N_TYPES; i++) {
-		at = strstr(accept, types[i].type);
+	for (size_t i = 0; types_of && i < N_TYPES; i++) {
+		at = strstr(types_of, types[i].type);
 		if (at && (!first || at < first)) {
 			first = at;
 			to = types[i].to;
 		}
 	}
+	return to;
+}
+
+/* Where Accept names none; of an empty body only its type is known. */
+static enum nn_to choose_format(const struct nn_query *q, const struct nn_rows *rows)
+{
+	enum nn_to to = nn_rows_none(rows) ? named_format(q, "Content-Type") : NN_TO_AUTO;
+
 	if (to != NN_TO_AUTO)
 		return to;
 	return nn_rows_lines(rows)               ? NN_TO_JSONL
@@ -143,21 +159,22 @@ static bool with_header(const struct nn_rows *rows)
 
 /* ---- the answer ---- */
 
-/* The values of an output, taken out of the job's rows: positions before columns. */
-static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output, size_t at)
+/* The values of an output, taken out of rows of the job: positions before columns. */
+static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output, size_t at,
+			size_t first, size_t rows)
 {
 	size_t n;
 
-	if (nn_emitted_open(e, q->served->model, (int)output, *q->emit ? q->emit : NULL,
-			    q->job.rows, &q->error) < 0 ||
+	if (nn_emitted_open(e, q->served->model, (int)output, *q->emit ? q->emit : NULL, rows,
+			    &q->error) < 0 ||
 	    (e->emit == NN_EMIT_CLASS && q->served->model->threshold > 0 &&
 	     nn_emitted_set_threshold(e, q->served->model->threshold, &q->error) < 0))
 		return -1;
 	n = e->positions * e->columns;
-	if (e->lengths && q->job.rows)
-		memcpy(e->lengths, q->job.lengths, q->job.rows * sizeof *e->lengths);
-	for (size_t r = 0; r < q->job.rows; r++) {
-		size_t row = r * q->served->row_out + at;
+	if (e->lengths && rows)
+		memcpy(e->lengths, q->job.lengths + first, rows * sizeof *e->lengths);
+	for (size_t r = 0; r < rows; r++) {
+		size_t row = (first + r) * q->served->row_out + at;
 
 		for (size_t p = 0; p < e->positions; p++)
 			for (size_t c = 0; c < e->columns; c++) {
@@ -171,11 +188,11 @@ static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output,
 	return 0;
 }
 
-static int write_rows(struct nn_query *q, struct nn_emitted *emitted, size_t n)
+static int write_rows(struct nn_query *q, struct nn_emitted *emitted, size_t n, size_t rows)
 {
 	const struct nn_writer_options options = { .to = (enum nn_to)(q->form >> 1),
 						   .header = q->form & 1,
-						   .total = (int64_t)q->job.rows,
+						   .total = (int64_t)rows,
 						   .named = n > 1,
 						   .text = &q->exchange->answer };
 	struct nn_writer *writer;
@@ -188,28 +205,41 @@ static int write_rows(struct nn_query *q, struct nn_emitted *emitted, size_t n)
 				     n);
 	if (nn_writer_open(&writer, NULL, emitted, n, &options, &q->error) < 0)
 		return -1;
-	status = q->job.rows ? nn_writer_rows(writer, q->job.rows, NULL, &q->error) : 0;
+	status = rows ? nn_writer_rows(writer, rows, NULL, &q->error) : 0;
 	if (status == 0)
 		status = nn_writer_close(writer, &q->error);
 	nn_writer_free(writer);
 	return status;
 }
 
-static void format(struct nn_query *q)
+static int give_rows(struct nn_query *q, size_t first, size_t rows)
 {
 	size_t n = (size_t)q->served->model->program->n_outputs, at = 0;
 	struct nn_emitted *emitted = nn_alloc(n, sizeof *emitted, &q->error);
 	int status = emitted ? 0 : -1;
 
 	for (size_t o = 0; status == 0 && o < n; o++) {
-		status = open_emitted(q, &emitted[o], o, at);
+		status = open_emitted(q, &emitted[o], o, at, first, rows);
 		at += emitted[o].positions * emitted[o].columns;
 	}
 	if (status == 0)
-		status = write_rows(q, emitted, n);
+		status = write_rows(q, emitted, n, rows);
 	for (size_t o = 0; emitted && o < n; o++)
 		nn_emitted_close(&emitted[o]);
 	nn_free(emitted);
+	return status;
+}
+
+static void format(struct nn_query *q)
+{
+	bool arrays = q->form >> 1 == NN_TO_NPY;
+	size_t n = arrays ? q->n_arrays : 1, first = 0, end;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < n; i++, first = end) {
+		end = arrays ? ((const size_t *)q->arrays.data)[i] : q->job.rows;
+		status = give_rows(q, first, end - first);
+	}
 	if (status < 0) {
 		nn_query_refuse(q);
 		return;
@@ -279,6 +309,7 @@ static int parse(struct nn_query *q)
 {
 	const struct nn_rows_options options = { .bytes = q->exchange->body,
 						 .n_bytes = q->exchange->bytes };
+	enum nn_to asked = named_format(q, "Accept");
 	struct nn_rows *rows;
 	const char *notice;
 	int status;
@@ -287,8 +318,11 @@ static int parse(struct nn_query *q)
 	if (take_emit(q) < 0 || nn_rows_open(&rows, "body", NULL, q->served->model->schema,
 					     &options, q->job.dtype, &q->error) < 0)
 		return -1;
-	q->form = (unsigned)choose_format(q, rows) << 1 | with_header(rows);
+	q->form = (unsigned)(asked != NN_TO_AUTO ? asked : choose_format(q, rows)) << 1 |
+		  with_header(rows);
 	status = read_rows(q, rows);
+	if (status == 0 && q->n_arrays == 0 && (asked != NN_TO_AUTO || !nn_rows_none(rows)))
+		status = end_array(q);
 	for (size_t i = 0; status == 0 && (notice = nn_rows_notice(rows, i)); i++)
 		nn_query_unseen(q, strtoull(notice + strlen(body), NULL, 10),
 				notice + strlen(body));

@@ -24,6 +24,7 @@ static void free_query(struct nn_query *q)
 	nn_block_free(&q->fed);
 	nn_block_free(&q->lengths);
 	nn_block_free(&q->offsets);
+	nn_block_free(&q->arrays);
 	nn_block_free(&q->wanted);
 	nn_text_free(&q->cells);
 	nn_pull_keys_free(q->keys);
@@ -48,7 +49,8 @@ static struct nn_query *new_query(void)
 static size_t bytes_of(const struct nn_query *q)
 {
 	return q->in.room + q->out.room + q->values.room + q->fed.room + q->lengths.room +
-	       q->offsets.room + q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
+	       q->offsets.room + q->arrays.room + q->cells.room + q->wanted.room +
+	       nn_pull_keys_bytes(q->keys);
 }
 
 static struct nn_query *take_idle(struct nn_desk *desk)
@@ -82,7 +84,7 @@ struct nn_query *nn_query_new(struct nn_protocol *protocol, struct nn_exchange *
 	q->status = 0;
 	*q->error.text = '\0';
 	q->error.code = NN_OK;
-	q->n_values = q->n_cells = q->n_wanted = 0;
+	q->n_values = q->n_cells = q->n_arrays = q->n_wanted = 0;
 	nn_text_clear(&q->cells);
 	q->cells.failed = false;
 	q->format = NULL;

@@ -81,8 +81,9 @@ struct nn_query {
 	struct nn_block in, out, values, fed; /* fed: of each input; in, out: the job's */
 	struct nn_block lengths;              /* uint32_t: steps of rows that have a length each */
 	struct nn_block offsets;              /* size_t: where cells begin in `cells` */
+	struct nn_block arrays; /* size_t: rows until the end of each array of a body */
 	struct nn_text cells;                 /* a letter for the kind, the text, '\0' */
-	size_t n_values, n_cells;
+	size_t n_values, n_cells, n_arrays;
 	/* ---- the answer ---- */
 	void (*format)(struct nn_query *query); /* job.out -> nn_query_answer */
 	struct nn_block wanted;
