@@ -40,13 +40,29 @@ static int check_below(const char *option, const char *path, const char *folder,
 		       option, nn_quote(quoted, path, strlen(path)));
 }
 
+/* stdin can be read once: by one process, for one device and one model. */
+static int check_stdin(const struct nn_serve *serve, size_t times, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &serve->options;
+
+	if (times > 1)
+		return nn_fail(err, NN_EUSAGE, "-: stdin cannot be two models");
+	if (times > 0 && (o->ranks > 1 || o->workers > 1 || strchr(serve->device, ',')))
+		return nn_fail(err, NN_EUSAGE,
+			       "-: stdin is read once, which %s does not go with: give a file",
+			       o->ranks > 1     ? "--ranks"
+			       : o->workers > 1 ? "--workers"
+						: "--device of several");
+	return 0;
+}
+
 /* Models are inputs: nothing else is written over them. */
 static int check_models(const struct nn_serve *serve, const struct nn_opt_list *options,
 			struct nn_error *err)
 {
 	const char *const *words = serve->models;
 	struct nn_file_use *files;
-	size_t n = 0;
+	size_t n = 0, times = 0;
 	int status = 0;
 
 	while (words[n])
@@ -59,6 +75,7 @@ static int check_models(const struct nn_serve *serve, const struct nn_opt_list *
 
 		status = nn_operand_parse(&operand, words[i], err);
 		files[i].path = operand.path;
+		times += nn_operand_is_stdin(operand.path);
 		if (status == 0)
 			status = check_below("log", serve->log, operand.path, err);
 		if (status == 0)
@@ -66,6 +83,8 @@ static int check_models(const struct nn_serve *serve, const struct nn_opt_list *
 					     err);
 		nn_operand_fini(&operand);
 	}
+	if (status == 0)
+		status = check_stdin(serve, times, err);
 	if (status == 0)
 		status = nn_files_check(options, files, n, err);
 	nn_free(files);

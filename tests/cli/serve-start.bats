@@ -138,6 +138,31 @@ P
   stop
 }
 
+@test "serve: a model may come from stdin, once, from a file or a pipe" {
+  local from rest
+  for from in words.st <(cat words.st); do
+    : >out
+    nn-serve --listen=127.0.0.1:0 --watch from=- <"$from" >out 2>err 3>&- &
+    server=$!
+    for _ in {1..1000}; do
+      ! read -r url <out || break
+      kill -0 "$server" || { cat err; return 1; }
+      sleep 0.02
+    done
+    kill -HUP "$server"
+    ask 200 /v2/models/from/ready
+    nn-predict words.st words.csv >wanted
+    ask 200 /predict/from --data-binary @words.csv
+    cmp wanted answer
+    stop
+    [ ! -s err ] || { cat err; return 1; }
+  done
+  for rest in 'a=- b=-' '--ranks=2 -' '--workers=2 -'; do
+    # shellcheck disable=SC2086 # words
+    wrong '-: stdin ' --listen=127.0.0.1:0 $rest
+  done
+}
+
 @test "serve: limits are what the manual says; who listens wider without keys is warned" {
   nn-serve --help=all >help
   for limit in max-body=64M max-line=8K max-headers=32K,100 max-chunks=65536 max-depth=100 header-timeout=10 min-rate=1K max-connections=1024 drain=30; do

@@ -23,6 +23,8 @@ bool nn_stamp_of(struct nn_stamp *stamp, const char *path)
 	struct stat s;
 
 	memset(stamp, 0, sizeof *stamp);
+	if (nn_operand_is_stdin(path))
+		return true;
 	if (stat(path, &s) < 0)
 		return false;
 	nn_stamp_take(stamp, &s);
@@ -332,7 +334,7 @@ int nn_operand_find(const struct nn_operand *operand, struct nn_finding *finding
 {
 	char *name;
 
-	if (is_directory(operand->path)) {
+	if (!nn_operand_is_stdin(operand->path) && is_directory(operand->path)) {
 		if (add_directory(finding, operand, err) < 0)
 			return -1;
 		qsort(finding->found, finding->n, sizeof *finding->found, by_name_and_version);

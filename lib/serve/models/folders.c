@@ -53,13 +53,16 @@ static int add_folder(struct nn_models *models, char *folder, struct nn_error *e
 
 int nn_models_take_folders(struct nn_models *models, const char *path, struct nn_error *err)
 {
-	char *whole = realpath(path, NULL);
+	char *whole;
 	struct stat s;
 	bool directory = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 	bool link = lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
-	int status =
-		add_folder(models, directory ? nn_strdup(path, err) : nn_parent(path, err), err);
+	int status;
 
+	if (nn_operand_is_stdin(path))
+		return 0;
+	whole = realpath(path, NULL);
+	status = add_folder(models, directory ? nn_strdup(path, err) : nn_parent(path, err), err);
 	/* A link will be set to what lies beside its target. */
 	if (status == 0 && whole && (link || !directory))
 		status = add_folder(models, nn_parent(whole, err), err);

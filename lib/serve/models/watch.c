@@ -59,9 +59,11 @@ static void watch_parent(struct nn_models *models, const char *path)
 static void watch_operands(struct nn_models *models)
 {
 	for (size_t i = 0; i < models->n_operands; i++) {
-		char *whole = realpath(models->operands[i].path, NULL);
+		const char *path = models->operands[i].path;
+		char *whole = nn_operand_is_stdin(path) ? NULL : realpath(path, NULL);
 
-		watch_parent(models, models->operands[i].path);
+		if (!nn_operand_is_stdin(path))
+			watch_parent(models, path);
 		if (whole)
 			watch_parent(models, whole);
 		free(whole);
