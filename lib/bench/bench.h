@@ -121,8 +121,8 @@ struct nn_bench_work {
 	struct nn_output *plot; /* of --plot; NULL */
 };
 /*
- * Open these for the operand MODEL (NULL: no model), call run, and close them: the plot is kept
- * where all went well and no result was wrong.
+ * Open these for the operand MODEL (NULL: no model), call run, and close them: the file of rows is
+ * kept where all were measured, one that is wrong among them too, the plot where none was wrong.
  */
 int nn_bench_on_model(struct nn_bench *bench, const char *operand,
 		      const struct nn_report_column *columns, struct nn_bench_work *work,

@@ -70,7 +70,7 @@ int nn_bench_on_model(struct nn_bench *b, const char *operand,
 		      const struct nn_report_column *columns, struct nn_bench_work *w,
 		      int (*run)(void *arg, struct nn_error *err), void *arg, struct nn_error *err)
 {
-	int status = -1;
+	int status = -1, measured;
 
 	*w = (struct nn_bench_work){ 0 };
 	if (b->options->plot && nn_output_open(&w->plot, b->options->plot, false, err) < 0)
@@ -78,9 +78,10 @@ int nn_bench_on_model(struct nn_bench *b, const char *operand,
 	if (nn_bench_report(b, columns, &w->report, err) == 0 &&
 	    (!operand || nn_bench_subject(b, operand, &w->subject, err) == 0))
 		status = run(arg, err);
+	measured = nn_bench_stopped(b) ? -1 : status;
 	if (status == 0)
 		status = nn_report_wrong(w->report, err);
-	if (nn_report_close(w->report, status < 0 ? NULL : err) < 0)
+	if (nn_report_close(w->report, measured, status < 0 ? NULL : err) < 0 && measured == 0)
 		status = -1;
 	nn_bench_model_free(w->subject);
 	if (w->plot && status == 0 && !nn_bench_stopped(b))

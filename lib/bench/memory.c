@@ -39,5 +39,5 @@ int nn_verb_memory(struct nn_bench *b, int n, char **words, struct nn_error *err
 		rows.status = strncmp(why.text, "-m:", 3) == 0
 				      ? nn_fail(err, why.code, "MODEL%s", why.text + 2)
 				      : nn_fail(err, why.code, "%s", why.text);
-	return nn_report_close(rows.report, rows.status < 0 ? NULL : err) < 0 ? -1 : rows.status;
+	return nn_report_close(rows.report, rows.status, err);
 }

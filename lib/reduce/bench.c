@@ -388,10 +388,7 @@ int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, str
 		b.n_sizes = (size_t)n;
 		status = run(&b, job->std->output, err);
 	}
-	if (status == 0)
-		status = nn_report_close(b.report, err);
-	else
-		nn_report_close(b.report, NULL);
+	status = nn_report_close(b.report, status, err);
 	nn_free(b.in);
 	nn_free(b.out);
 	return status;

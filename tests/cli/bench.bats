@@ -53,6 +53,43 @@ load bench.bash
   [ "$stderr" = "nn-bench: none/rows.csv: cannot write there: No such file or directory" ]
 }
 
+@test "bench: a run that fails leaves what -o had, and prints nothing on stdout" {
+  local verb rest
+  echo precious >rows.csv
+  while read -r verb rest; do
+    # shellcheck disable=SC2086
+    for to in '--to=json' '--to=csv -o rows.csv'; do
+      run --separate-stderr nn-bench $verb $rest $to
+      [ "$status" -ne 0 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ] || { echo "$verb $to: $status, $output, $stderr"; false; }
+    done
+    [ "$(cat rows.csv)" = precious ]
+  done <<'T'
+run nofile.st
+memory nofile.st
+explain nofile.st
+crossover nofile.st
+advise nofile.st
+ops nofile.st
+input nofile.csv
+load http://127.0.0.1:1 --time=0.1
+T
+  run -2 --separate-stderr nn-allreduce --ranks=2 --bench --sizes=1K --model=nofile.st --step-ms=1 --to=json -o rows.csv
+  [ "$(cat rows.csv)" = precious ]
+}
+
+@test "bench: a run that is stopped leaves what -o had" {
+  export NN_DEVICE=cpu
+  echo precious >rows.csv
+  nn-bench device --to=csv -o rows.csv 3>&- &
+  for _ in $(seq 400); do ! grep -qs fma_f32_1 .rows.csv.*.tmp || break; sleep 0.02; done
+  grep -q fma_f32_1 .rows.csv.*.tmp
+  kill -TERM $!
+  status=0; wait $! || status=$?
+  [ $status = 143 ]
+  [ "$(cat rows.csv)" = precious ]
+  [ "$(find . -name '.rows.csv.*')" = "" ]
+}
+
 @test "bench: stopped between rows, csv and json are whole and the status is 128+n" {
   export NN_DEVICE=cpu
   for to in csv json; do

@@ -227,7 +227,7 @@ static char *rows(enum nn_report_format format)
 		return NULL;
 	nn_report_real(r, "x", NAN);
 	nn_report_count(r, "threads", 1);
-	if (nn_report_row(r, &err) < 0 || nn_report_close(r, &err) < 0 ||
+	if (nn_report_row(r, &err) < 0 || nn_report_close(r, 0, &err) < 0 ||
 	    !(file = fopen(path, "r")))
 		return NULL;
 	n = fread(text, 1, sizeof text - 1, file);

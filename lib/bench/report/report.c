@@ -225,15 +225,14 @@ int nn_report_row(struct nn_report *r, struct nn_error *err)
 	return write_text(r, err);
 }
 
-int nn_report_close(struct nn_report *r, struct nn_error *err)
+int nn_report_close(struct nn_report *r, int status, struct nn_error *err)
 {
-	int status;
-
 	if (!r)
-		return 0;
-	if (r->writer->end)
+		return status;
+	if (r->writer->end && (status == 0 || r->rows > 0))
 		r->writer->end(&r->text, r->rows == 0);
-	status = write_text(r, err);
+	if (write_text(r, status < 0 ? NULL : err) < 0)
+		status = -1;
 	status = nn_output_close(r->output, status, err);
 	clear(r);
 	nn_text_free(&r->text);

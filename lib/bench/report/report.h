@@ -55,8 +55,13 @@ int nn_report_item(struct nn_report *report, const char *item, double value, con
 int nn_report_row(struct nn_report *report, struct nn_error *err);
 /* Fails where a row so far had a wrong result. */
 int nn_report_wrong(const struct nn_report *report, struct nn_error *err);
-/* Ends the file and frees the report in any case; NULL is allowed. */
-int nn_report_close(struct nn_report *report, struct nn_error *err);
+/*
+ * Ends the rows and frees the report in any case; NULL is allowed. A file is kept where status,
+ * that of all that was to be measured, is 0; else what was there before stays. What stdout has
+ * stays, too, and a JSON array that was begun is closed. -1 where status is or the end could not be
+ * written.
+ */
+int nn_report_close(struct nn_report *report, int status, struct nn_error *err);
 
 /* ---- inside ---- */
 
