@@ -139,14 +139,16 @@ void nn_tool_count_stops(void)
 
 static void start_signals(void)
 {
+	/* that a user, a timer or a limit ends a process by */
+	static const int ends[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGALRM,
+				    SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore,
 		  NULL); /* a file that gets too large for ulimit -f is an error of write */
-	install(SIGINT, end_at_once);
-	install(SIGTERM, end_at_once);
-	install(SIGHUP, end_at_once);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		install(ends[i], end_at_once);
 }
 
 /* ---- start and end ---- */

@@ -10,10 +10,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/output.h"
 
 struct nn_log {
 	int fd; /* -1: nothing is written */
 	const char *name;
+	bool standard; /* it is stdout */
 	struct nn_text line;
 	uint64_t fold; /* 0: none */
 	int failed;    /* errno of the first write that failed */
@@ -26,6 +28,7 @@ int nn_log_open(struct nn_log **log, const char *path, bool append, struct nn_er
 	if (!l)
 		return -1;
 	l->fd = -1;
+	l->standard = path && nn_is_stdout(path);
 	if (path && strcmp(path, "-") == 0) {
 		l->name = "stdout";
 		l->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -127,6 +130,9 @@ void nn_log_end(struct nn_log *l)
 	nn_text_add(&l->line, "}\n");
 	if (l->line.failed && !l->failed)
 		l->failed = ENOMEM;
-	if (l->fd >= 0 && !l->failed && !nn_write_all(l->fd, l->line.data, l->line.length))
+	if (l->fd >= 0 && !l->failed && !nn_write_all(l->fd, l->line.data, l->line.length)) {
 		l->failed = errno;
+		if (l->standard && l->failed == EPIPE)
+			nn_output_set_broken_pipe();
+	}
 }

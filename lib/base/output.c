@@ -42,6 +42,11 @@ bool nn_output_broken_pipe(void)
 	return atomic_load(&broken_pipe);
 }
 
+void nn_output_set_broken_pipe(void)
+{
+	atomic_store(&broken_pipe, true);
+}
+
 void nn_output_abort_all(void)
 {
 	for (int i = 0; i < MAX_TEMPORARIES; i++) {
@@ -189,6 +194,11 @@ static int descriptor(const char *path)
 	return -1;
 }
 
+bool nn_is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0 || descriptor(path) == STDOUT_FILENO;
+}
+
 int nn_output_binary(struct nn_output *o, struct nn_error *err)
 {
 	return isatty(o->fd)
@@ -232,7 +242,7 @@ static int open_output(struct nn_output **output, const char *path, const char *
 		       bool part, struct nn_error *err)
 {
 	struct nn_output *o = nn_alloc(1, sizeof *o, err);
-	bool standard = !path || strcmp(path, "-") == 0 || descriptor(path) == STDOUT_FILENO;
+	bool standard = !path || nn_is_stdout(path);
 
 	if (!o)
 		return -1;
@@ -282,7 +292,7 @@ static int write_all(struct nn_output *o, const char *bytes, size_t n, struct nn
 			continue; /* another process that shares our stdout made it non-blocking */
 		if (written < 0) {
 			if (errno == EPIPE && o->fd == STDOUT_FILENO)
-				atomic_store(&broken_pipe, true);
+				nn_output_set_broken_pipe();
 			return nn_fail_errno(err, NN_EFAIL, "%s: cannot write", o->name);
 		}
 		bytes += written;

@@ -68,7 +68,10 @@ int nn_output_sync_name(const char *path, struct nn_error *err);
 bool nn_is_stdin(const char *path);
 /* Is path the same file (device and inode) as other? */
 bool nn_same_file(const char *path, const char *other);
+/* "-", or another name of descriptor 1 (/dev/stdout, /dev/fd/1). */
+bool nn_is_stdout(const char *path);
 /* True after a write to stdout failed with EPIPE: the tool ends silently with 141. */
 bool nn_output_broken_pipe(void);
+void nn_output_set_broken_pipe(void);
 
 #endif

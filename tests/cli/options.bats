@@ -341,6 +341,48 @@ kept() {
   done
 }
 
+@test "options: a reader of --log=- that has left ends the tool silently with 141" {
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o m.st d.csv
+  for log in --log=- --log=/dev/stdout; do
+    for command in 'nn-train -q -m "dense 1" --target=y --steps=3 -o new.st d.csv' 'nn-predict -o out m.st d.csv' \
+      'nn-allreduce m.st m.st -o out' 'nn-bench memory m.st -o out' \
+      'nn-train -q -m "dense 1" --target=y --steps=3 --ranks=2 -o new.st d.csv'; do
+      run bash -c "trap '' PIPE; (sleep 0.1; $command $log 2>err) | true; exit \${PIPESTATUS[0]}"
+      [ "$status" = 141 ] && [ ! -s err ] || { echo "$command $log: $status"; cat err; false; }
+    done
+  done
+  [ ! -e new.st ]
+}
+
+@test "options: a signal that ends a tool leaves no temporary and no lock behind" {
+  local name
+  mkdir work
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o m.st d.csv
+  for name in INT QUIT ALRM USR1 XCPU HUP TERM; do
+    mkfifo pipe
+    env --default-signal=$name nn-predict -o work/out m.st pipe 3>&- &
+    exec 4>pipe
+    for _ in $(seq 200); do [ -z "$(ls -A work)" ] || break; sleep 0.02; done
+    [ -n "$(ls -A work)" ]
+    kill -$name $!
+    status=0; wait $! 2>/dev/null || status=$?
+    exec 4>&-
+    [ "$status" = $((128 + $(kill -l $name))) ] && [ -z "$(ls -A work)" ] || { echo "$name: $status $(ls -A work)"; false; }
+    rm pipe
+  done
+  for name in QUIT ALRM XCPU; do
+    env --default-signal=$name nn-train -q -m 'dense 1' --target=y --steps=1000000000 -o work/out d.csv 3>&- &
+    for _ in $(seq 200); do [ ! -e work/.out.state.safetensors.lock ] || break; sleep 0.02; done
+    [ -e work/.out.state.safetensors.lock ]
+    kill -$name $!
+    status=0; wait $! 2>/dev/null || status=$?
+    [ "$status" = $((128 + $(kill -l $name))) ] && [ -z "$(find work -name '.out*')" ] || { echo "nn-train $name: $status $(ls -A work)"; false; }
+    rm -f work/out.state.safetensors
+  done
+}
+
 @test "options: descriptors closed by the caller do no harm" {
   for tool in "${tools[@]}"; do
     run -0 bash -c "$tool --help <&- 2>&-"
