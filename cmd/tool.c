@@ -195,6 +195,12 @@ const char *nn_tool_example(const char *name)
 	return found ? found : name;
 }
 
+/* NN_CPU, as the options that have a variable are: also where no device is opened in the end. */
+static int check_cpu(struct nn_error *err)
+{
+	return getenv("NN_CPU") && !nn_device_open("cpu", NN_F32, err) ? -1 : 0;
+}
+
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
 		  int argc, char **argv)
@@ -217,6 +223,8 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 	list->tables = tables;
 	list->more_version = more_version;
 	status = nn_opt_parse(list, argc, argv, &n, &done, &err);
+	if (status == 0 && !done)
+		status = check_cpu(&err);
 	if (status < 0 || done)
 		exit(nn_tool_end(status, &err));
 	for (int i = 1; i <= n; i++)

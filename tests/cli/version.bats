@@ -42,6 +42,30 @@ bats_require_minimum_version 1.5.0
   [ $missing -gt 0 ] # no processor has those of two architectures
 }
 
+@test "NN_CPU: an unknown name is status 2 wherever a command line is read" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o m.st d.csv
+  while read -r tool rest; do
+    # shellcheck disable=SC2086
+    NN_CPU=foo run -2 --separate-stderr $tool $rest
+    [ -z "$output" ]
+    [ "$stderr" = "$tool: NN_CPU=foo: unknown, choose avx512, avx2, neon or generic" ]
+  done <<'T'
+nn-train --dry-run -m relu --target=y d.csv
+nn-train -m relu --target=y d.csv
+nn-predict --dry-run m.st d.csv
+nn-predict --info m.st
+nn-predict m.st d.csv
+nn-bench --dry-run run m.st
+nn-bench input d.csv --time=0.1
+nn-allreduce m.st m.st
+nn-allreduce --dry-run m.st m.st
+T
+  NN_CPU=foo nn-train --help >/dev/null
+  NN_CPU='' nn-predict --info m.st >/dev/null
+}
+
 @test "--version -v: of a module that is not installed nothing is claimed, and none is loaded" {
   local tree=$BATS_TEST_TMPDIR/tree part name module
   mkdir -p "$tree/bin" "$tree/lib"
