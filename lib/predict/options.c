@@ -210,7 +210,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .choices = on_error_words,
 	  .help = "at a row that cannot be read: fail, skip or mark",
 	  .man = "fail stops with status 1; skip leaves the row out; mark keeps its place with "
-		 "empty fields. Both others "
+		 "empty fields, a single one as \"\". Both others "
 		 "count the rows on standard error and end with status 0." },
 	{ .name = "batch",
 	  .also = "batch-size,batchsize",

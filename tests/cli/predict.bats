@@ -261,6 +261,22 @@ END
   [ "${#lines[@]}" -eq 4 ]
 }
 
+@test "predict: a marked row is no blank line where there is one column" {
+  printf 'x,y\n1,2.5\n2,3.5\n3,4.5\n' >d.csv
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o one.st d.csv
+  printf 'x\n1\noops\n3\n' >bad.csv
+  for to in csv tsv; do
+    nn-predict -q --on-error=mark --to=$to one.st bad.csv >marked
+    [ "$(sed -n 3p marked)" = '""' ] && [ "$(wc -l <marked)" = 4 ]
+  done
+  nn-predict -q --on-error=mark --keep=x one.st bad.csv | grep -qx 'oops,'
+  printf 'x,y\n1,a\n2,b\n' >c.csv
+  nn-train -q -m 'dense ?' --target=y --steps=1 -o class.st c.csv
+  nn-predict -q --emit=class --on-error=mark class.st bad.csv >marked
+  [ "$(sed -n 3p marked)" = '""' ]
+  "${PYTHON:-python3}" -c 'import csv; assert len(list(csv.DictReader(open("marked")))) == 3'
+}
+
 @test "predict: --on-error=skip leaves rows out, mark keeps their place, both count them" {
   sed '5s/^[^,]*/x/' some.csv >bad.csv
   run -0 --separate-stderr nn-predict --on-error=skip --emit=class digits.safetensors bad.csv

@@ -125,11 +125,15 @@ int nn_write_table_rows(struct nn_writer *w, size_t rows, const char *const *bad
 {
 	(void)err;
 	for (size_t r = 0; r < rows; r++) {
+		const size_t start = w->text.length;
+
 		kept_fields(w);
 		if (bad && bad[r])
 			empty_fields(&w->text, w->e, w->separator);
 		else
 			row_fields(w, w->e, r, w->separator);
+		if (w->text.length == start) /* a blank line is no record */
+			nn_text_add(&w->text, "\"\"");
 		nn_text_add(&w->text, "\n");
 	}
 	return 0;
