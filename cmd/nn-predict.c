@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 		status = nn_products_check(&std, &err);
 	if (status == 0)
 		status = check_files(&p, &options, &err);
+	if (status == 0 && std.dry_run && p.options.model_text)
+		status = nn_net_check(p.options.model_text, &err);
 	if (p.options.against) {
 		p.others = &p.options.against;
 		p.n_others = 1;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "device/products.h"
 #include "bench/bench.h"
+#include "bench/model.h"
 
 #define BUSY 0.05 /* of the time that threads waited: figures are no longer this machine's */
 
@@ -80,7 +81,11 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return -1;
 	if (nn_products_check(setup->std, err) < 0)
 		return -1;
-	return check_files(setup, n - 1, words + 1, err);
+	if (check_files(setup, n - 1, words + 1, err) < 0)
+		return -1;
+	return setup->std->dry_run && strcmp(verb->operands, "MODEL") == 0
+		       ? nn_bench_model_check(words[1], err)
+		       : 0;
 }
 
 int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)

@@ -173,6 +173,19 @@ int nn_bench_model_open(struct nn_bench_model **subject, const char *operand, in
 	return 0;
 }
 
+int nn_bench_model_check(const char *operand, struct nn_error *err)
+{
+	struct nn_bench_model s = { .name = operand };
+	int status;
+
+	if (access(operand, F_OK) == 0)
+		return 0;
+	status = open_net(&s, operand, err);
+	nn_net_free(s.text);
+	nn_model_file_free(s.file);
+	return status;
+}
+
 void nn_bench_model_free(struct nn_bench_model *s)
 {
 	if (!s)

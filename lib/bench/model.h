@@ -32,6 +32,8 @@ struct nn_bench_model {
  */
 int nn_bench_model_open(struct nn_bench_model **subject, const char *operand, int precision,
 			uint64_t seed, struct nn_error *err);
+/* What of that the command line alone tells, for --dry-run: a file that is there is not read. */
+int nn_bench_model_check(const char *operand, struct nn_error *err);
 void nn_bench_model_free(struct nn_bench_model *subject);
 
 /* Parameters that are trained. */

@@ -179,6 +179,8 @@ const void *nn_model_file_some(const struct nn_model_file *file, enum nn_dtype d
  */
 int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand,
 		struct nn_error *err);
+/* What of that the command line alone tells, for --dry-run: a file that is there is not read. */
+int nn_net_check(const char *operand, struct nn_error *err);
 /*
  * dtype: of the values in the file, also f16, bf16 or NN_I8 (model/stored.h); params are of
  * nn_dtype_computed(dtype).

@@ -99,6 +99,11 @@ struct nn_net {
 int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline,
 		struct nn_error *err);
 void nn_statement_fini(struct nn_statement *statement);
+/*
+ * The layer that is meant by a word that is none's name: by another tool's name, in other letters,
+ * "Linear(16)", or misspelt; NULL: none.
+ */
+const char *nn_layer_meant(const char *word, size_t length);
 
 /*
  * category.c: what stands at an input line whose values are numbers of categories, and who may take

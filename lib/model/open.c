@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/limit.h"
 #include "base/memory.h"
 #include "file/sniff.h"
@@ -93,6 +94,7 @@ int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *op
 		struct nn_error *err)
 {
 	struct stat status;
+	const char *meant;
 	char quoted[NN_QUOTED];
 
 	*net = NULL;
@@ -108,8 +110,24 @@ int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *op
 			       "%s: no such file; sizes stand behind layers, as in 'dense 16, "
 			       "relu, dense ?'",
 			       nn_quote(quoted, operand, strlen(operand)));
-	return nn_fail(err, NN_EUSAGE, "%s: no such file, and not the name of a layer",
-		       *operand ? nn_quote(quoted, operand, strlen(operand)) : "\"\"");
+	meant = strpbrk(operand, "./") ? NULL : nn_layer_meant(operand, strlen(operand));
+	return nn_fail(err, NN_EUSAGE, "%s: no such file, and not the name of a layer%s%s%s",
+		       *operand ? nn_quote(quoted, operand, strlen(operand)) : "\"\"",
+		       meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
+int nn_net_check(const char *operand, struct nn_error *err)
+{
+	struct nn_model_file *file;
+	struct nn_net *net;
+	int status;
+
+	if (access(operand, F_OK) == 0)
+		return 0;
+	status = nn_net_open(&net, &file, operand, err);
+	nn_net_free(net);
+	nn_model_file_free(file);
+	return status;
 }
 
 /* The net of a -m operand: text, a file with text, or the net of another model file. */

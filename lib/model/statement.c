@@ -151,18 +151,16 @@ static const char *next_layer(const void *arg, size_t i)
 	return i == 0 ? "input" : i == 1 ? "repeat" : NULL;
 }
 
-/* The layer that is meant: by another tool's name, in other letters, "Linear(16)", or misspelt. */
-static const char *meant_layer(const struct nn_word *word)
+const char *nn_layer_meant(const char *word, size_t length)
 {
 	const struct nn_layer *layer;
 	char plain[64];
 	size_t n = 0;
 
-	for (; n < word->n && n < sizeof plain - 1 && word->text[n] != '('; n++)
-		plain[n] = word->text[n] == '_' ? '-'
-			   : word->text[n] >= 'A' && word->text[n] <= 'Z'
-				   ? (char)(word->text[n] + ('a' - 'A'))
-				   : word->text[n];
+	for (; n < length && n < sizeof plain - 1 && word[n] != '('; n++)
+		plain[n] = word[n] == '_'                     ? '-'
+			   : word[n] >= 'A' && word[n] <= 'Z' ? (char)(word[n] + ('a' - 'A'))
+							      : word[n];
 	plain[n] = '\0';
 	for (size_t i = 0; (layer = nn_layer_at(i)); i++)
 		if (strcmp(layer->name, plain) == 0 ||
@@ -174,7 +172,7 @@ static const char *meant_layer(const struct nn_word *word)
 static int unknown_layer(const struct nn_net *net, const struct nn_statement *statement,
 			 const struct nn_word *word, struct nn_error *err)
 {
-	const char *meant = meant_layer(word);
+	const char *meant = nn_layer_meant(word->text, word->n);
 	char quoted[NN_QUOTED];
 
 	nn_quote(quoted, word->text, word->n);

@@ -312,8 +312,12 @@ int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 			       "--to=%s: --score prints names and values, as csv, tsv, json or "
 			       "jsonl",
 			       to_words[o->to]);
-	if (o->to == NN_TO_PNG && o->emit && strncmp(o->emit, "top:", 4) == 0)
+	if (is_binary(o->to) && o->emit && strncmp(o->emit, "top:", 4) == 0)
 		return nn_fail(err, NN_EUSAGE,
-			       "--emit=top: a picture holds the class of each pixel; use --emit=class");
+			       o->to == NN_TO_PNG
+				       ? "--emit=top: a picture holds the class of each pixel; use "
+					 "--emit=class"
+				       : "--emit=top: an .npy array has no labels; use --to=csv, "
+					 "--to=tsv or --to=jsonl");
 	return 0;
 }

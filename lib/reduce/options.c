@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/memory.h"
+#include "bench/model.h"
 #include "reduce/rank.h"
 
 #define AT(member) offsetof(struct nn_allreduce_options, member)
@@ -150,6 +151,8 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	if (o->model && !o->bench)
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs --bench", o->model);
 	if (check_bench(job, err) < 0)
+		return -1;
+	if (o->bench && job->std->dry_run && o->model && nn_bench_model_check(o->model, err) < 0)
 		return -1;
 	if (o->bench)
 		return check_files(job, 0, err);

@@ -416,7 +416,7 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 	    nn_check_strategy(s, err) < 0 || nn_streams_check(s, err) < 0 ||
 	    nn_train_replay_check(s, err) < 0 || nn_check_ranks(s, err) < 0)
 		return -1;
-	return 0;
+	return s->std->dry_run ? nn_net_check(s->train->model, err) : 0;
 }
 
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)

@@ -172,6 +172,20 @@ S
   [ "$stderr" = "nn-train: ./lenet.nn: no such file, and not the name of a layer" ]
 }
 
+@test "options: -m with a layer as other tools call it, or nearly, is told its name" {
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  while read -r word name; do
+    run -2 --separate-stderr nn-train -m "$word" --target=y d.csv -o out
+    [ "$stderr" = "nn-train: $word: no such file, and not the name of a layer; did you mean $name?" ]
+  done <<'T'
+ReLU relu
+Linear dense
+reluu relu
+T
+  run -2 --separate-stderr nn-bench run Flatten
+  [ "$stderr" = "nn-bench: Flatten: no such file, and not the name of a layer; did you mean flatten?" ]
+}
+
 @test "options: an unknown one is status 2, one line, with the nearest known" {
   for tool in "${tools[@]}"; do
     run -2 --separate-stderr "$tool" --thraeds=2

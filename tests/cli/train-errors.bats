@@ -187,6 +187,33 @@ refused() {
   nn-train -q -m crlf.nn --target=kind --epochs=1 -o m2 "$data/words.csv"
 }
 
+@test "--dry-run reads the model's text and what --emit and --to say together" {
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o m.st d.csv
+  for text in 'dense' 'Dense 5' 'dense 5 5' nowhere.nn; do
+    run -2 --separate-stderr nn-train -m "$text" --target=y d.csv -o out
+    found=$stderr
+    run -2 --separate-stderr nn-train --dry-run -m "$text" --target=y d.csv -o out
+    [ "$stderr" = "$found" ] && [ "${#stderr_lines[@]}" = 1 ]
+  done
+  run -2 --separate-stderr nn-predict -m 'dense' m.st d.csv
+  found=$stderr
+  run -2 --separate-stderr nn-predict --dry-run -m 'dense' m.st d.csv
+  [ "$stderr" = "$found" ]
+  run -2 --separate-stderr nn-bench run 'dense 3'
+  found=$stderr
+  run -2 --separate-stderr nn-bench --dry-run run 'dense 3'
+  [ "$stderr" = "$found" ]
+  run -2 --separate-stderr nn-allreduce --dry-run --bench --model='dense 3' --step-ms=1
+  [ "$stderr" = "${found/nn-bench/nn-allreduce}" ]
+  run -2 --separate-stderr nn-predict --dry-run --emit=top:1 --to=npy m.st d.csv
+  [ "$stderr" = "nn-predict: --emit=top: an .npy array has no labels; use --to=csv, --to=tsv or --to=jsonl" ]
+  run -2 --separate-stderr nn-predict --dry-run --emit=top:1 --to=npz m.st d.csv
+  nn-train --dry-run -m 'dense 1' --target=y d.csv -o out
+  nn-bench --dry-run run m.st
+  nn-bench --dry-run ops
+}
+
 @test "--dry-run checks the command line and writes nothing" {
   run -0 --separate-stderr nn-train --dry-run -m 'dense ?' --target=kind -o m "$data/words.csv"
   [ -z "$output$stderr" ]
