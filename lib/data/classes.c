@@ -108,6 +108,8 @@ static bool integer_of(const char *text, int64_t *value)
 {
 	size_t n = strlen(text);
 
+	if (nn_label_is_padded(text, n))
+		return false;
 	nn_trim(&text, &n);
 	return nn_parse_i64(text, n, value);
 }

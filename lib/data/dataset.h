@@ -362,6 +362,8 @@ bool nn_dataset_closed_labels(const struct nn_dataset *ds, size_t target,
 int nn_dataset_label_bytes(struct nn_target_schema *schema, const struct nn_characters *characters,
 			   struct nn_error *err);
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
+/* label-kind.c: digits with a leading zero, as 00501 or 007, which as a label are text. */
+bool nn_label_is_padded(const char *text, size_t n);
 /*
  * label-kind.c: columns that were read as text because the loss wants classes: are the labels
  * integers, all of them?

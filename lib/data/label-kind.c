@@ -1,6 +1,7 @@
 /*
  * Labels: integers or text? Where the loss wants classes a column of a table is read as text: "7"
- * and "3+" are labels of one column. When all are there and all are integers, integers they are.
+ * and "3+" are labels of one column. When all are there and all are integers, integers they are,
+ * unless one has a leading zero: 00501 is not 501.
  */
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,15 @@
 #define EXACT 9007199254740992.0 /* 2^53: integers up to here are exact in f64 and in JSON */
 
 enum kind { INTEGER, NUMBER, TEXT };
+
+bool nn_label_is_padded(const char *text, size_t n)
+{
+	size_t sign;
+
+	nn_trim(&text, &n);
+	sign = n > 0 && (*text == '-' || *text == '+');
+	return n > sign + 1 && text[sign] == '0' && strspn(text + sign, "0123456789") >= n - sign;
+}
 
 static enum kind kind_of(const char *text, int64_t *integer)
 {
@@ -34,8 +44,10 @@ static enum kind kind_of_all(const struct nn_words *words)
 	enum kind all = INTEGER;
 
 	for (size_t i = 0; i < nn_words_count(words) && all != TEXT; i++) {
+		const char *text = nn_words_text(words, (int32_t)i);
 		int64_t unused;
-		enum kind kind = kind_of(nn_words_text(words, (int32_t)i), &unused);
+		enum kind kind =
+			nn_label_is_padded(text, strlen(text)) ? TEXT : kind_of(text, &unused);
 
 		all = kind > all ? kind : all;
 	}

@@ -106,8 +106,8 @@ PYTHON
 @test "classes: the list itself is read with care" {
   printf 'x\ny\nx\n' >twice
   refuses 1 'twice:3: label "x" occurs twice' --target=kind --classes=twice text.csv
-  printf '1\n01\n' >twice
-  refuses 1 'twice:2: label "01" occurs twice' --target=kind --classes=twice text.csv
+  printf '1\n+1\n' >twice
+  refuses 1 'twice:2: label "+1" occurs twice' --target=kind --classes=twice text.csv
   printf 'x\n\ny\n' >gap
   refuses 1 'gap:2: empty line, expected a label' --target=kind --classes=gap text.csv
   printf 'x\ny\n\n' >end
@@ -196,4 +196,39 @@ PYTHON
   train -o m -m "$net" --classes=k=list --cache=cache two.csv
   train -o n -m "$net" --classes=k=list two.csv
   same m n
+}
+
+@test "classes: labels of which one has a leading zero are text, as they stood in the data" {
+  printf 'a,zip\n1,00501\n2,10001\n3,00502\n4,7\n5,007\n' >zip.csv
+  train -o m --target=zip --loss=cross-entropy zip.csv
+  [ "$(labels m)" = "['00501', '00502', '007', '10001', '7']" ]
+  nn-predict m zip.csv | head -n 1 | grep -qx 'p.00501,p.00502,p.007,p.10001,p.7'
+  nn-train -q -m 'dense 32, relu, dense ?' --target=zip --loss=cross-entropy --epochs=600 --lr=0.01 -o good zip.csv
+  [ "$(nn-predict --emit=class --to-header=no good zip.csv)" = "$(tail -n +2 zip.csv | cut -d, -f2)" ]
+  cut -d, -f2 zip.csv >zips.csv
+  cut -d, -f1 zip.csv >as.csv
+  for score in "--score good zip.csv" "--score=zips.csv good as.csv"; do
+    # shellcheck disable=SC2086
+    nn-predict $score >figures
+    grep -qx 'accuracy 1' figures
+    grep -qx 'support.007 1' figures
+  done
+  printf '7\n007\n00501\n00502\n10001\n' >zips
+  train -o m --target=zip --classes=zips zip.csv
+  [ "$(labels m)" = "['00501', '00502', '007', '10001', '7']" ]
+}
+
+@test "classes: labels of LIBSVM are numbers, leading zeros or not" {
+  printf '01 1:1\n2 1:2\n' >zero.svm
+  train -o m --loss=cross-entropy zero.svm
+  [ "$(labels m)" = "[1, 2]" ]
+}
+
+@test "classes: 0, +1, -1 and blanks around a number are numbers" {
+  printf 'a,k\n1,0\n2,+1\n3,-1\n4, 10\n5,1\n' >signs.csv
+  train -o m --target=k --loss=cross-entropy signs.csv
+  [ "$(labels m)" = "[-1, 0, 1, 10]" ]
+  printf 'a,k\n1,-01\n2,1\n' >minus.csv
+  train -o m --target=k --loss=cross-entropy minus.csv
+  [ "$(labels m)" = "['-01', '1']" ]
 }
