@@ -54,6 +54,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/ahead/made.c lib/data/ahead/made.h \
 	lib/data/ahead/stages.c lib/data/ahead/stages.h \
 	lib/data/ahead/verdict.c lib/data/ahead/verdict.h \
+	lib/data/picture/array.c lib/data/picture/array.h lib/data/picture/row.h \
 	lib/data/picture/decode.c lib/data/picture/decode.h \
 	lib/data/picture/labels.c lib/data/picture/labels.h \
 	lib/data/picture/read.c \

@@ -175,7 +175,7 @@ says() {
   train() { nn-train -q -m 'dense ?' -o no "$@"; }
   says 1 'nn-train: links.tar: member red/b.png is a link, expected a file' train links.tar
   says 1 'nn-train: dots.tar: member ../red/b.png has .. in its name' train dots.tar
-  says 1 'nn-train: alone.tar: sample red/b: has no picture (.jpg, .jpeg or .png)' train alone.tar
+  says 1 'nn-train: alone.tar: sample red/b: has no picture (.jpg, .jpeg or .png) and no array (.npy)' train alone.tar
   says 1 'nn-train: noend.tar: the tar ends early, without the zeros at its end' train noend.tar
   for cut in half headless huge; do
     run -1 --separate-stderr train "$cut.tar"
@@ -209,4 +209,114 @@ says() {
     nn-train -q -m "$net" --epochs=2 --ranks=2 -o two train
     cmp single two
   fi
+}
+
+@test "pictures: arrays of a tar, .npy members, are rows as those of one array are, and .txt is the class" {
+  array='flatten, dense 8, relu, dense ?'
+  for rows in bytes floats; do
+    nn-train -q -m "$array" --epochs=8 --lr=0.05 -o whole.st "$rows.npy" classes.npy
+    nn-predict --to=npy whole.st "$rows.npy" >wanted
+    for tar in "$rows.tar" "$rows-cls.tar"; do
+      nn-train -q -m "$array" --epochs=8 --lr=0.05 -o tarred.st "$tar"
+      nn-predict --to=npy tarred.st "$rows.npy" | cmp - wanted
+      nn-predict --to=npy tarred.st "$tar" | cmp - wanted
+      nn-predict --to=npy whole.st - <"$tar" | cmp - wanted
+      nn-predict --score tarred.st "$tar" | cmp - <(nn-predict --score=classes.npy whole.st "$rows.npy")
+    done
+    nn-predict --info tarred.st | grep -q 2x3x4
+    # they may stay in the tar, and are decoded ahead of the steps by any number of threads
+    for memory in 1 1K; do
+      nn-train -q -m "$array" --epochs=8 --lr=0.05 --threads=3 --input-memory="$memory" -o streamed.st "$rows.tar"
+      cmp tarred.st streamed.st
+      gzip -c "$rows.tar" | nn-train -q -m "$array" --epochs=8 --lr=0.05 --input-memory="$memory" -o streamed.st -
+      cmp tarred.st streamed.st
+    done
+    run -0 nn-train -q -m "$array" --explain=json "$rows.tar"
+    [[ $output == *'"parameters"'* ]]
+  done
+}
+
+@test "pictures: .npy members may be categories, in memory or not, and targets of their own" {
+  embedded='embedding 3, flatten, dense ?'
+  nn-train -q -m "$embedded" --epochs=2 -o whole.st tokens.npy classes.npy
+  nn-train -q -m "$embedded" --epochs=2 -o tarred.st tokens.tar
+  nn-predict --to=npy whole.st tokens.npy >wanted
+  nn-predict --to=npy tarred.st tokens.tar | cmp - wanted
+  nn-train -q -m "$embedded" --epochs=2 --input-memory=1 -o streamed.st tokens.tar
+  cmp tarred.st streamed.st
+  says 1 'nn-train: tokens.tar: row 3, column 4: found 6, expected the number of a category, from 0 to 5' \
+    nn-train -q -m 'embedding 3 rows=6, flatten, dense ?' --input-memory=1 -o no tokens.tar
+  nn-train -q -m 'embedding 3, dense ?' --epochs=2 -o whole.st tokens.npy token-masks.npy
+  nn-train -q -m 'embedding 3, dense ?' --epochs=2 -o tarred.st tokens.tar token-masks.tar
+  nn-predict --to=npy whole.st tokens.npy >wanted
+  nn-predict --to=npy tarred.st tokens.tar | cmp - wanted
+  nn-predict --score=token-masks.tar tarred.st tokens.tar | cmp - <(nn-predict --score=token-masks.npy whole.st tokens.npy)
+  # pictures, too: their bytes are the numbers
+  nn-train -q -m "$embedded" --steps=2 -o whole.st test
+  nn-train -q -m "$embedded" --steps=2 --input-memory=1 -o streamed.st test
+  cmp whole.st streamed.st
+  nn-train -q -m "$embedded" --steps=2 -o narrow.st one
+  says 1 'nn-predict: loud/red/a.png: row 1, column 2: found 9, expected the number of a category, from 0 to 3' \
+    nn-predict narrow.st loud
+}
+
+@test "pictures: of bytes in .npy members the scale is that of pictures, numbers are taken as they are" {
+  nn-train -q -m 'flatten, dense ?' --steps=1 -o scaled.st bytes.tar
+  nn-predict --info scaled.st | grep -q 0.00392
+  nn-train -q -m 'flatten, dense ?' --steps=1 -o plain.st floats.tar
+  run ! grep -q 0.00392 <(nn-predict --info plain.st)
+  nn-predict --to=npy scaled.st floats.npy >wanted
+  nn-predict --to=npy scaled.st floats.tar | cmp - wanted
+  nn-train -q -m 'dense ?' --normalize=standard --steps=1 -o standard.st words.tar
+  nn-train -q -m 'dense ?' --normalize=standard --input-memory=1 --steps=1 -o streamed.st words.tar
+  cmp standard.st streamed.st
+}
+
+@test "pictures: .txt is a label where it is asked for one, and an .npy beside a picture is left out" {
+  nn-train -q -m 'dense ?' --steps=1 -o words.st words.tar
+  nn-predict --emit=class words.st words.tar | sed -n 1p | grep -qx $'file\tclass'
+  nn-predict --info words.st | grep -q 'c0.*c1'
+  nn-train -q -m 'flatten, dense ?' --steps=1 -o beside.st beside.tar
+  nn-predict --info beside.st | grep -q 'u.*v'
+  nn-predict --info beside.st | grep -q 3x8x8
+  [ "$(nn-predict --emit=class --to-header=no beside.st beside.tar | cut -f1 | paste -sd,)" = a/1,a/2 ]
+  nn-predict words.st longlabel.tar >/dev/null
+  nn-predict words.st nolabel.tar >/dev/null
+  says 1 'nn-train: nolabel.tar: sample 1: its .txt has no label, expected the name or number of a class' \
+    nn-train -q -m 'dense ?' -o no nolabel.tar
+  says 1 'nn-train: longlabel.tar: sample 1: its .txt has a label of over 256 bytes (a fixed limit), expected the name or number of a class' \
+    nn-train -q -m 'dense ?' -o no longlabel.tar
+}
+
+@test "pictures: .npy members that are bad are refused by sample, in training, streamed, and in prediction" {
+  nn-train -q -m 'dense ?' --steps=1 -o few.st few.tar
+  while IFS='|' read -r name text; do
+    for option in --steps=9 '--steps=9 --input-memory=1'; do
+      # shellcheck disable=SC2086
+      says 1 "nn-train: $name.tar: sample 2: $text" nn-train -q -m 'dense ?' -o no $option "$name.tar"
+    done
+    says 1 "nn-predict: $name.tar: sample 2: $text" nn-predict few.st "$name.tar"
+  done <<'END'
+array-cut|ends early: the .npy header promises 16 bytes of data, found 14
+array-long|other bytes follow the array
+array-shape|is 5 of f32, expected 4 of f32 as the first sample
+array-type|is 4 of f64, expected 4 of f32 as the first sample
+array-nan|row 1, column 3: found nan, expected a finite number
+array-lying|ends early: the .npy header promises 4611686018427387904 bytes of data, found 0
+array-none|the array has no values
+array-deep|found 8 dimensions, expected at most 7 in a sample (a fixed limit)
+array-text|expected an .npy array, found other bytes
+array-empty|its .npy is empty
+END
+  run -1 --separate-stderr nn-train -q -m 'dense ?' -o no array-objects.tar
+  [[ $stderr == 'nn-train: array-objects.tar: sample 2: holds Python objects, '* && ${#stderr_lines[@]} = 1 ]]
+  says 1 'nn-train: array-picture.tar: sample 2: is a picture, expected an array (.npy) as the first sample' \
+    nn-train -q -m 'dense ?' -o no array-picture.tar
+  says 1 'nn-train: picture-array.tar: sample 2: is an array (.npy), expected a picture as the first sample' \
+    nn-train -q -m 'dense ?' -o no picture-array.tar
+  says 1 'nn-train: first.tar: sample 1: ends early: the .npy header promises 4611686018427387904 bytes of data, found 0' \
+    nn-train -q -m 'dense ?' -o no first.tar
+  run -0 --separate-stderr nn-predict --on-error=skip --emit=class --to-header=no few.st array-nan.tar
+  [ "${#lines[@]}" = 1 ]
+  says 1 'nn-predict: bytes.tar: sample 0000: is 2x3x4 (24 values), the model wants 4' nn-predict few.st bytes.tar
 }

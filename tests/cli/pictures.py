@@ -122,6 +122,7 @@ def bad():
         put(f"bad-{name}/red/b." + ("jpg" if "jpeg" in name or name == "cmyk" else "png"), data)
     put("one/red/a.png", png([[1, 2, 3]], 1))
     put("one/blue/a.png", png([[3, 2, 1]], 1))
+    put("loud/red/a.png", png([[1, 9, 3]], 1))
     put("palette/a/a.png", png([[0x12] * 4] * 8, 8, PALETTE, 4, [0, 0, 0, 10, 20, 30, 40, 50, 60]))
     put("lonely/0.png", one)
     file = ("red/a.png", one)
@@ -143,5 +144,61 @@ def bad():
         file.write(header)
 
 
+def npy(kind, shape, values, fortran=False, end=b""):
+    """An array by struct's letter of its type."""
+    descr = {"B": "|u1", "f": "<f4", "d": "<f8", "h": ">i2"}[kind]
+    text = "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (descr, fortran, "".join(f"{n}, " for n in shape))
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    order = ">" if kind == "h" else "<"
+    return (b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode()
+            + struct.pack(f"{order}{len(values)}{kind}", *values) + end)
+
+
+def arrays():
+    """The same rows as arrays of files and as members of tars, of bytes and of numbers."""
+    def c_order(values):  # of 2x3x4, which lies in Fortran order
+        return [values[i + 2 * j + 6 * k] for i in range(2) for j in range(3) for k in range(4)]
+
+    for kind, name, top in (("B", "bytes", 255), ("f", "floats", 1)):
+        rows = [[rng.randrange(256) if kind == "B" else rng.gauss(i % 3, 0.3) for _ in range(24)] for i in range(36)]
+        if kind == "B":
+            rows = [[v // 4 + 64 * (i % 3) for v in row] for i, row in enumerate(rows)]
+        shard = []
+        for i, row in enumerate(rows):
+            turned = i % 5 == 3
+            shard += [(f"{i:04}.npy", npy(kind, (2, 3, 4), row, turned)), (f"{i:04}.txt", b" %d \r\n" % (i % 3))]
+        rows = [c_order(row) if i % 5 == 3 else row for i, row in enumerate(rows)]
+        put(f"{name}.npy", npy(kind, (36, 2, 3, 4), sum(rows, [])))
+        tar(f"{name}.tar", shard)
+        tar(f"{name}-cls.tar", [(n.replace(".txt", ".cls"), data) for n, data in shard])
+    put("classes.npy", npy("h", (36,), [i % 3 for i in range(36)]))
+    tokens = [[rng.randrange(7) for _ in range(5)] for _ in range(36)]
+    put("tokens.npy", npy("h", (36, 5), sum(tokens, [])))
+    tar("tokens.tar", [(f"{i:02}.{end}", npy("h", (5,), row) if end == "npy" else b"%d" % (i % 3))
+                       for i, row in enumerate(tokens) for end in ("cls", "npy")])
+    masks = [[int(v > 1) for v in row] for row in tokens]
+    tar("token-masks.tar", [(f"{i:02}.npy", npy("h", (5,), row)) for i, row in enumerate(masks)])
+    put("token-masks.npy", npy("h", (36, 5), sum(masks, [])))
+    one = npy("f", (4,), [1, 2, 3, 4])
+    tar("words.tar", [(f"{i}.{end}", one if end == "npy" else b"c%d\n" % (i % 2)) for i in range(6) for end in ("npy", "txt")])
+    tar("few.tar", [(f"{i}.{end}", one if end == "npy" else b"c%d\n" % (i % 2)) for i in range(2) for end in ("npy", "txt")])
+    picture = coloured(0)
+    tar("beside.tar", [("read.me.txt", b"x" * 999), ("README.txt", b"y" * 999), ("a/1.cls", b"u"), ("a/1.npy", one), ("a/1.png", picture), ("a/1.txt", b"z" * 999),
+                       ("a/2.jpg.json", b'{"label": "v"}'), ("a/2.png", picture), ("a/2.npy", one), ("a/2.txt", b"w")])
+    for name, data in {
+        "cut": one[:-2], "long": one + b"x", "shape": npy("f", (5,), [1] * 5), "type": npy("d", (4,), [1] * 4),
+        "nan": npy("f", (4,), [1, 2, float("nan"), 4]), "lying": npy("f", (1 << 40, 1 << 20), []),
+        "none": npy("f", (0, 4), []), "objects": one.replace(b"'<f4'", b"'|O' "), "text": b"some text\n", "empty": b"",
+        "deep": npy("f", (1, 1, 1, 1, 1, 1, 1, 4), [1] * 4),
+    }.items():
+        tar(f"array-{name}.tar", [("1.npy", one), ("1.cls", b"1"), ("2.npy", data), ("2.cls", b"2")])
+    tar("first.tar", [("1.npy", npy("f", (1 << 40, 1 << 20), [])), ("1.cls", b"1")])
+    tar("array-picture.tar", [("1.npy", one), ("1.cls", b"1"), ("2.png", picture), ("2.cls", b"2")])
+    tar("picture-array.tar", [("1.png", picture), ("1.cls", b"1"), ("2.npy", one), ("2.cls", b"2")])
+    tar("nolabel.tar", [("1.npy", one), ("1.txt", b" \n"), ("2.npy", one), ("2.txt", b"2")])
+    tar("longlabel.tar", [("1.npy", one), ("1.txt", b"x" * 257), ("2.npy", one), ("2.txt", b"2")])
+
+
 good()
 bad()
+arrays()

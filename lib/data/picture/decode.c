@@ -1,21 +1,19 @@
 /* Decoding on the pool, a picture a piece. */
 #include <pthread.h>
 
+#include "data/picture/array.h"
 #include "data/picture/decode.h"
-
-struct nn_shape nn_picture_shape(const struct nn_picture_rows *rows)
-{
-	const struct nn_picture *p = &rows->shape;
-
-	return rows->classes ? nn_shape2(p->height, p->width)
-			     : nn_shape3(p->channels, p->height, p->width);
-}
 
 int nn_picture_learn(struct nn_picture_rows *rows, struct nn_codecs *codecs,
 		     const struct nn_picture_file *file, struct nn_error *err)
 {
-	const struct nn_codec *codec = nn_codec_of(codecs, file, err);
+	const struct nn_codec *codec;
 
+	if (rows->arrays) {
+		rows->known = nn_sample_array_learn(rows, file, err) == 0;
+		return rows->known ? 0 : -1;
+	}
+	codec = nn_codec_of(codecs, file, err);
 	if (!codec || codec->header(file, &rows->shape, err) < 0)
 		return -1;
 	rows->known = true;
@@ -33,16 +31,24 @@ struct decoding {
 	const struct nn_picture_job *jobs;
 };
 
+int nn_picture_decode_one(const struct nn_picture_rows *rows, struct nn_codecs *codecs,
+			  const struct nn_picture_job *job, struct nn_error *err)
+{
+	const struct nn_codec *codec;
+
+	if (rows->arrays)
+		return nn_sample_array_read(rows, &job->file, job->to, err);
+	codec = nn_codec_of(codecs, &job->file, err);
+	return codec ? codec->decode(&job->file, &rows->shape, job->to, err) : -1;
+}
+
 static void decode_one(void *arg, size_t i, int thread)
 {
 	struct decoding *d = arg;
-	const struct nn_picture_job *job = &d->jobs[i];
-	const struct nn_codec *codec;
 	struct nn_error error;
 
 	(void)thread;
-	codec = nn_codec_of(d->codecs, &job->file, &error);
-	if (codec && codec->decode(&job->file, &d->rows->shape, job->to, &error) == 0)
+	if (nn_picture_decode_one(d->rows, d->codecs, &d->jobs[i], &error) == 0)
 		return;
 	pthread_mutex_lock(&d->lock);
 	if (i < d->failed) {
@@ -68,7 +74,7 @@ int nn_picture_decode(const struct nn_picture_rows *rows, struct nn_codecs *code
 {
 	struct decoding d = { PTHREAD_MUTEX_INITIALIZER, SIZE_MAX, { 0 }, rows, codecs, jobs };
 
-	if (open_codecs(codecs, jobs, n, err) < 0)
+	if (!rows->arrays && open_codecs(codecs, jobs, n, err) < 0)
 		return -1;
 	nn_pool_run(pool, n, decode_one, &d);
 	if (d.failed == SIZE_MAX)

@@ -121,7 +121,7 @@ static bool is_too_much(const struct pictures *p, const struct planes *to, size_
 
 	if (rows == SIZE_MAX)
 		rows = p->rows + n;
-	return !nn_mul(rows, to->rows.size, &bytes) || bytes > p->ds->files.memory;
+	return !nn_mul(rows, nn_picture_bytes(&to->rows), &bytes) || bytes > p->ds->files.memory;
 }
 
 /* Where the pictures lie, as long as it may be needed. */
@@ -140,7 +140,7 @@ static int make_room(struct pictures *p, struct planes *to, size_t n, struct nn_
 
 	if (rows == SIZE_MAX || p->ds->files.sample)
 		rows = p->rows + n;
-	if (!nn_mul(rows, to->rows.size, &bytes) ||
+	if (!nn_mul(rows, nn_picture_bytes(&to->rows), &bytes) ||
 	    nn_block_reserve(&to->array.block, bytes, err) < 0)
 		return nn_fail_at(err, "%s: %zu pictures", nn_input_name(p->input), rows);
 	return 0;
@@ -151,8 +151,17 @@ static int decode(struct pictures *p, struct planes *to, size_t n, bool masks, s
 	const struct nn_member *first = masks ? &p->samples[0].mask : &p->samples[0].picture;
 	struct nn_picture_file file = file_of(&p->samples[0], first, to->rows.classes);
 
-	if (!to->rows.known && nn_picture_learn(&to->rows, &p->codecs, &file, err) < 0)
-		return -1;
+	if (!to->rows.known) {
+		to->rows.arrays = !masks && p->samples[0].array;
+		if (nn_picture_learn(&to->rows, &p->codecs, &file, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; !masks && i < n; i++)
+		if (p->samples[i].array != to->rows.arrays)
+			return nn_fail(err, NN_EFORMAT, "%s: is %s as the first sample",
+				       p->samples[i].place,
+				       to->rows.arrays ? "a picture, expected an array (.npy)"
+						       : "an array (.npy), expected a picture");
 	if (p->store && to == &p->inputs && !p->streams && is_too_much(p, to, n)) {
 		p->streams = true;
 		nn_array_free(&to->array);
@@ -165,7 +174,8 @@ static int decode(struct pictures *p, struct planes *to, size_t n, bool masks, s
 		const struct nn_picture_sample *s = &p->samples[i];
 
 		to->jobs[i].file = file_of(s, masks ? &s->mask : &s->picture, to->rows.classes);
-		to->jobs[i].to = nn_block_at(&to->array.block, (p->rows + i) * to->rows.size);
+		to->jobs[i].to =
+			nn_block_at(&to->array.block, (p->rows + i) * nn_picture_bytes(&to->rows));
 	}
 	return nn_picture_decode(&to->rows, &p->codecs, to->jobs, n, p->ds->pool, err);
 }
@@ -204,7 +214,9 @@ static bool is_enough(struct pictures *p)
 
 	if (p->rows >= most_rows(p))
 		return true;
-	if (!most || p->rows * (p->inputs.rows.size + p->targets.rows.size) < most)
+	if (!most ||
+	    p->rows * (nn_picture_bytes(&p->inputs.rows) + nn_picture_bytes(&p->targets.rows)) <
+		    most)
 		return false;
 	if (count != SIZE_MAX)
 		nn_dataset_set_share(p->ds, (double)count / (double)p->rows, count);
@@ -229,8 +241,10 @@ static int read_rows(struct pictures *p, struct nn_error *err)
 		p->rows += n;
 	} while (!is_enough(p));
 	if (p->rows == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: has no file that is named .png, .jpg or .jpeg",
-			       nn_input_name(p->input));
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has no file that is named .png, .jpg or .jpeg%s",
+			       nn_input_name(p->input),
+			       p->reading->format->id == NN_FORMAT_tar ? ", and no .npy" : "");
 	if (n == 0 && !p->reading->inputs && stem < p->ds->files.stems.length)
 		return nn_fail(err, NN_EFORMAT, "%s: has nothing for %s of %s",
 			       nn_input_name(p->input), p->ds->files.stems.data + stem,
@@ -245,12 +259,12 @@ static void finish(struct planes *planes, size_t rows)
 	struct nn_shape sample = nn_picture_shape(&planes->rows);
 	struct nn_array *a = &planes->array;
 
-	a->dtype = NN_U8;
+	a->dtype = nn_picture_type(&planes->rows);
 	a->shape.rank = sample.rank + 1;
 	a->shape.dim[0] = rows;
 	memcpy(a->shape.dim + 1, sample.dim, (size_t)sample.rank * sizeof *sample.dim);
 	a->data = a->block.data;
-	a->picture = true;
+	a->picture = nn_picture_scaled(&planes->rows);
 }
 
 static int set_targets(struct pictures *p, const struct nn_want_target *want, struct nn_error *err)
@@ -264,13 +278,13 @@ static int set_targets(struct pictures *p, const struct nn_want_target *want, st
 	return nn_dataset_set_target(p->ds, 0, want, &raw, err);
 }
 
-static int stream(struct pictures *p, struct nn_error *err)
+/* The store is the dataset's from now on. */
+static int leave(struct pictures *p, struct nn_error *err)
 {
 	if (nn_picture_store_end(p->store, &p->inputs.rows, err) < 0)
 		return -1;
 	p->ds->files.pictures = p->store;
 	p->store = NULL;
-	nn_dataset_stream(p->ds);
 	return 0;
 }
 
@@ -284,10 +298,13 @@ static int set_rows(struct pictures *p, struct nn_error *err)
 		finish(&p->inputs, p->rows);
 		ds->inputs[0].array = p->inputs.array;
 		p->inputs.array = (struct nn_array){ 0 };
-		if (nn_dataset_set_input(ds, 0, file, true, want ? want->inputs : NULL, err) < 0)
+		if (p->streams && leave(p, err) < 0)
 			return -1;
-		if (p->streams && stream(p, err) < 0)
+		if (nn_dataset_set_input(ds, 0, file, !p->inputs.rows.arrays,
+					 want ? want->inputs : NULL, err) < 0)
 			return -1;
+		if (p->streams)
+			nn_dataset_stream(ds);
 	}
 	if (!p->reading->targets)
 		return 0;
@@ -349,9 +366,13 @@ int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
 	p->reading = reading;
 	p->masks = !reading->inputs;
 	p->targets.rows.classes = are_classes(p);
+	p->targets.rows.raw = true;
+	p->inputs.rows.real = ds->dtype;
 	status = check_model(p, err);
 	if (status == 0)
 		status = nn_sample_reader_open(&p->reader, input, reading->format->id, err);
+	p->reader.labels = reading->inputs && reading->targets;
+	p->inputs.rows.nan_allowed = reading->inputs && nn_dataset_nan_allowed(ds, 0);
 	if (status == 0 && may_stream(p))
 		status = nn_picture_store_new(&p->store, input, err);
 	if (status == 0)

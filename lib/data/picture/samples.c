@@ -19,6 +19,7 @@ void nn_picture_sample_free(struct nn_picture_sample *s)
 	nn_free(s->label);
 	nn_block_free(&s->picture.bytes);
 	nn_block_free(&s->mask.bytes);
+	nn_block_free(&s->text.bytes);
 	*s = (struct nn_picture_sample){ 0 };
 }
 
@@ -29,8 +30,8 @@ static void clear(struct nn_picture_sample *s)
 	nn_free(s->place);
 	nn_free(s->label);
 	s->name = s->place = s->label = NULL;
-	s->told = false;
-	s->picture.n = s->mask.n = 0;
+	s->told = s->array = s->has_text = false;
+	s->picture.n = s->mask.n = s->text.n = 0;
 }
 
 static bool ends(const char *name, const char *ending)
@@ -38,11 +39,6 @@ static bool ends(const char *name, const char *ending)
 	size_t n = strlen(name), k = strlen(ending);
 
 	return n > k && strcmp(name + n - k, ending) == 0;
-}
-
-static bool is_wanted(const char *name)
-{
-	return nn_is_picture_name(name) || ends(name, ".cls") || ends(name, ".json");
 }
 
 static const char *last_part(const char *name)
@@ -65,6 +61,22 @@ static size_t shared_stem(const char *name)
 	const char *part = last_part(name), *dot = strchr(part, '.');
 
 	return dot ? (size_t)(dot - name) : strlen(name);
+}
+
+/* Of a name what stands behind that and its dot. */
+static const char *ending_of(const char *name)
+{
+	const char *ending = name + shared_stem(name);
+
+	return ending + (*ending == '.');
+}
+
+static bool is_wanted(const char *name)
+{
+	const char *ending = ending_of(name);
+
+	return nn_is_picture_name(name) || ends(name, ".cls") || ends(name, ".json") ||
+	       strcmp(ending, "npy") == 0 || strcmp(ending, "txt") == 0;
 }
 
 /* ---- names and labels ---- */
@@ -103,7 +115,10 @@ static int set_names(struct nn_sample_reader *r, struct nn_picture_sample *s, co
 	return 0;
 }
 
-static int set_label(struct nn_picture_sample *s, const char *text, size_t n, struct nn_error *err)
+#define OF_CLASS ".cls or .json"
+
+static int set_label(struct nn_picture_sample *s, const char *of, const char *text, size_t n,
+		     struct nn_error *err)
 {
 	while (n > 0 && strchr(" \t\r\n", text[n - 1]))
 		n--;
@@ -112,13 +127,12 @@ static int set_label(struct nn_picture_sample *s, const char *text, size_t n, st
 		n--;
 	}
 	if (n == 0 || n > MOST_LABEL || memchr(text, '\0', n))
-		return nn_fail(
-			err, NN_EFORMAT,
-			"%s: its .cls or .json has %s, expected the name or number of a class",
-			s->place,
-			n == 0           ? "no label"
-			: n > MOST_LABEL ? "a label of over 256 bytes (a fixed limit)"
-					 : "a label with a NUL byte");
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: its %s has %s, expected the name or number of a class",
+			       s->place, of,
+			       n == 0           ? "no label"
+			       : n > MOST_LABEL ? "a label of over 256 bytes (a fixed limit)"
+						: "a label with a NUL byte");
 	nn_free(s->label);
 	s->label = nn_strndup(text, n, err);
 	s->told = true;
@@ -147,7 +161,7 @@ static int take_json(struct nn_picture_sample *s, const struct nn_member *member
 			text = digits;
 		}
 		if (text)
-			status = set_label(s, text, n, err);
+			status = set_label(s, OF_CLASS, text, n, err);
 	}
 	nn_json_free(document);
 	return status;
@@ -159,30 +173,48 @@ static int take_json(struct nn_picture_sample *s, const struct nn_member *member
 static bool is_mask(const struct nn_picture_sample *s, const char *ending)
 {
 	return strncmp(ending, "seg.", 4) == 0 || strncmp(ending, "mask.", 5) == 0 ||
-	       (s->picture.n && strcmp(ending, "png") == 0);
+	       (s->picture.n && !s->array && strcmp(ending, "png") == 0);
+}
+
+/* The bytes of the member that waits; its old ones are the next member's. */
+static void keep(struct nn_sample_reader *r, struct nn_member *to)
+{
+	struct nn_block bytes = to->bytes;
+
+	*to = r->waiting;
+	r->waiting.bytes = bytes;
+	r->waiting.n = 0;
 }
 
 /* Take the member that waits. 1, 0: its place is taken, so it begins another sample; -1. */
 static int take(struct nn_sample_reader *r, struct nn_picture_sample *s, struct nn_error *err)
 {
-	const char *name = r->waiting.name, *ending = name + shared_stem(name);
+	const char *name = r->waiting.name, *ending = ending_of(name);
+	bool array = strcmp(ending, "npy") == 0;
 	struct nn_member *to;
-	struct nn_member member;
 
-	ending += *ending == '.';
 	if (ends(name, ".json"))
 		return take_json(s, &r->waiting, err) < 0 ? -1 : 1;
 	if (ends(name, ".cls"))
-		return set_label(s, (const char *)r->waiting.bytes.data, r->waiting.n, err) < 0 ? -1
-												: 1;
+		return set_label(s, OF_CLASS, (const char *)r->waiting.bytes.data, r->waiting.n,
+				 err) < 0
+			       ? -1
+			       : 1;
+	if (strcmp(ending, "txt") == 0) {
+		s->has_text = true;
+		keep(r, &s->text);
+		return 1;
+	}
+	if (array && s->picture.n && !s->array)
+		return 1; /* beside a picture it is left out */
 	to = is_mask(s, ending) ? &s->mask : &s->picture;
-	if (to->n)
+	if (to->n && !(to == &s->picture && s->array && !array))
 		return 0;
 	if (r->waiting.n == 0)
 		return nn_fail(err, NN_EFORMAT, "%s: its .%s is empty", s->place, ending);
-	member = *to;
-	*to = r->waiting;
-	r->waiting = (struct nn_member){ to->name, member.bytes, 0, 0 };
+	if (to == &s->picture)
+		s->array = array;
+	keep(r, to);
 	return 1;
 }
 
@@ -203,8 +235,8 @@ static int advance(struct nn_sample_reader *r, struct nn_error *err)
 	return r->waiting.name ? 1 : -1;
 }
 
-static int next_of_tar(struct nn_sample_reader *r, struct nn_picture_sample *s,
-		       struct nn_error *err)
+/* All members of a sample. 1, 0 at the end, -1. */
+static int gather(struct nn_sample_reader *r, struct nn_picture_sample *s, struct nn_error *err)
 {
 	size_t n;
 	int got;
@@ -221,11 +253,30 @@ static int next_of_tar(struct nn_sample_reader *r, struct nn_picture_sample *s,
 			got = advance(r, err) < 0 ? -1 : 1;
 	} while (got == 1 && !r->ended && shared_stem(r->waiting.name) == n &&
 		 memcmp(r->waiting.name, s->name, n) == 0);
-	if (got < 0)
-		return -1;
+	return got < 0 ? -1 : 1;
+}
+
+/* A text alone is a file about the data, no sample. */
+static bool is_text(const struct nn_picture_sample *s)
+{
+	return s->has_text && !s->told && !s->picture.n && !s->mask.n;
+}
+
+static int next_of_tar(struct nn_sample_reader *r, struct nn_picture_sample *s,
+		       struct nn_error *err)
+{
+	int got;
+
+	while ((got = gather(r, s, err)) == 1 && is_text(s))
+		clear(s);
+	if (got != 1)
+		return got;
 	if (!s->picture.n)
-		return nn_fail(err, NN_EFORMAT, "%s: has no picture (.jpg, .jpeg or .png)",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has no picture (.jpg, .jpeg or .png) and no array (.npy)",
 			       s->place);
+	if (r->labels && s->has_text && !s->told && !s->mask.n)
+		return set_label(s, ".txt", s->text.bytes.data, s->text.n, err) < 0 ? -1 : 1;
 	return 1;
 }
 

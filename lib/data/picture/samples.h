@@ -1,6 +1,7 @@
 /*
- * Pictures with what belongs to each, one after another: of a folder every file, of a tar the
- * members that follow each other with one stem (WebDataset), of a picture itself that one.
+ * Pictures, of a tar arrays too, with what belongs to each, one after another: of a folder every
+ * file, of a tar the members that follow each other with one stem (WebDataset), of a picture itself
+ * that one.
  */
 #ifndef NN_DATA_PICTURE_SAMPLES_H
 #define NN_DATA_PICTURE_SAMPLES_H
@@ -11,9 +12,12 @@
 struct nn_picture_sample {
 	char *name;  /* of the file below its folder; of a tar the stem, path and all */
 	char *place; /* for errors: where it lies and its name */
-	char *label; /* of .cls or .json, else of the folder it lies in; NULL: none */
-	bool told;   /* the label is from .cls or .json */
+	char *label; /* of .cls, .json or .txt, else of the folder it lies in; NULL: none */
+	bool told;   /* the label is from .cls, .json or .txt */
+	bool array;  /* `picture` is an .npy member, in its place */
+	bool has_text;
 	struct nn_member picture, mask; /* n 0: there is none */
+	struct nn_member text;          /* .txt */
 };
 
 void nn_picture_sample_free(struct nn_picture_sample *sample); /* of zeros allowed */
@@ -22,6 +26,7 @@ void nn_picture_sample_free(struct nn_picture_sample *sample); /* of zeros allow
 struct nn_sample_reader {
 	struct nn_input *input; /* borrowed */
 	enum nn_format_id format;
+	bool labels; /* they are wanted: else .txt, which may be long, is not looked at */
 	struct nn_members *members;
 	struct nn_member waiting; /* of a tar, of the sample after this one; name: a copy */
 	bool ended;

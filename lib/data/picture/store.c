@@ -88,7 +88,7 @@ int nn_picture_store_add(struct nn_picture_store *s, const struct nn_picture_sam
 	struct entry *entry;
 
 	/* codecs are opened here, so that threads only find them */
-	if (!nn_codec_of(&s->codecs, &file, err))
+	if (!sample->array && !nn_codec_of(&s->codecs, &file, err))
 		return -1;
 	if (nn_block_reserve(&s->entries, (s->n + 1) * sizeof *entry, err) < 0)
 		return nn_fail_at(err, "%s", s->file);
@@ -123,9 +123,10 @@ const struct nn_picture_rows *nn_picture_store_rows(const struct nn_picture_stor
 
 const char *nn_picture_store_work(const struct nn_picture_store *s)
 {
-	return s->codecs.png && s->codecs.jpeg ? "decode"
-	       : s->codecs.png                 ? "png decode"
-					       : "jpeg decode";
+	return s->rows.arrays                    ? "npy decode"
+	       : s->codecs.png && s->codecs.jpeg ? "decode"
+	       : s->codecs.png                   ? "png decode"
+						 : "jpeg decode";
 }
 
 size_t nn_picture_store_size(const struct nn_picture_store *s, uint64_t row)
@@ -210,10 +211,8 @@ int nn_picture_store_decode(const struct nn_picture_store *s, uint64_t row, cons
 {
 	struct nn_codecs codecs = s->codecs;
 	char place[PLACE];
-	struct nn_picture_file file = { bytes, entry_of(s, row)->n, place, s->rows.classes };
-	const struct nn_codec *codec;
+	struct nn_picture_job job = { { bytes, entry_of(s, row)->n, place, s->rows.classes }, to };
 
 	place_of(s, row, place, sizeof place);
-	codec = nn_codec_of(&codecs, &file, err);
-	return codec ? codec->decode(&file, &s->rows.shape, to, err) : -1;
+	return nn_picture_decode_one(&s->rows, &codecs, &job, err);
 }

@@ -24,7 +24,7 @@ int nn_picture_store_end(struct nn_picture_store *store, const struct nn_picture
 			 struct nn_error *err);
 
 const struct nn_picture_rows *nn_picture_store_rows(const struct nn_picture_store *store);
-/* "jpeg decode", "png decode", or "decode" where there are both. */
+/* "jpeg decode", "png decode", of arrays "npy decode", or "decode" where there are both. */
 const char *nn_picture_store_work(const struct nn_picture_store *store);
 /* Bytes of its file, and of all in the mean. */
 size_t nn_picture_store_size(const struct nn_picture_store *store, uint64_t row);
@@ -32,7 +32,7 @@ size_t nn_picture_store_mean(const struct nn_picture_store *store);
 /* The bytes of its file. A file that is gone or changed is an error that names it. */
 int nn_picture_store_read(const struct nn_picture_store *store, uint64_t row, void *bytes,
 			  struct nn_error *err);
-/* What was read into planes. */
+/* What was read into planes, or values of an array. */
 int nn_picture_store_decode(const struct nn_picture_store *store, uint64_t row, const void *bytes,
 			    unsigned char *to, struct nn_error *err);
 

@@ -9,9 +9,9 @@
 struct nn_rows_pictures {
 	struct nn_sample_reader reader;
 	struct nn_codecs codecs;
-	struct nn_picture_rows rows;
+	struct nn_picture_rows rows[2]; /* of pictures, and of arrays */
 	struct nn_picture_sample sample;
-	unsigned char *planes; /* of a sample */
+	unsigned char *planes; /* of a sample, or its values */
 	size_t stem;           /* where in the stems of the targets */
 };
 
@@ -29,13 +29,22 @@ void nn_rows_pictures_free(struct nn_rows_pictures *p)
 static void expect_shape(struct nn_rows *r)
 {
 	const struct nn_shape *shape = &r->schema->inputs[0].shape;
-	struct nn_picture_rows *rows = &r->pictures->rows;
+	struct nn_picture_rows *rows = &r->pictures->rows[0];
 
 	if (shape->rank != 3)
 		return;
 	rows->shape = (struct nn_picture){ shape->dim[0], shape->dim[1], shape->dim[2] };
 	rows->size = nn_shape_count(shape);
 	rows->known = rows->shape.channels <= NN_PICTURE_MOST_CHANNELS;
+}
+
+static void expect_arrays(struct nn_rows *r)
+{
+	struct nn_picture_rows *rows = &r->pictures->rows[1];
+
+	rows->arrays = true;
+	rows->real = r->dtype;
+	rows->nan_allowed = r->coding->inputs[0].missing != NULL;
 }
 
 /* The name goes with each answer, as a column that --keep would name. */
@@ -72,36 +81,71 @@ static int open_pictures(struct nn_rows *r, bool targets, struct nn_error *err)
 	if (!r->pictures || keep_name(r, err) < 0)
 		return -1;
 	expect_shape(r);
-	return nn_sample_reader_open(&r->pictures->reader, r->input, r->format->id, err);
+	expect_arrays(r);
+	if (nn_sample_reader_open(&r->pictures->reader, r->input, r->format->id, err) < 0)
+		return -1;
+	r->pictures->reader.labels = targets;
+	return 0;
+}
+
+/* The rows that the sample is one of. */
+static struct nn_picture_rows *rows_of(struct nn_rows_pictures *p)
+{
+	return &p->rows[p->sample.array];
+}
+
+static int wrong_size(struct nn_rows *r, struct nn_error *err)
+{
+	struct nn_picture_rows *rows = rows_of(r->pictures);
+	struct nn_shape shape = nn_picture_shape(rows);
+	char found[NN_SHAPE_TEXT];
+
+	rows->known = false;
+	return nn_fail(err, NN_EFORMAT, "%s: is %s (%zu value%s), the model wants %zu",
+		       r->pictures->sample.place, nn_shape_text(found, &shape), rows->size,
+		       nn_s(rows->size), r->coding->inputs[0].size);
+}
+
+/* Its values as categories, where the model has these. */
+static struct nn_row_block source_of(const struct nn_rows *r, const struct nn_picture_rows *rows)
+{
+	return (struct nn_row_block){ r->pictures->planes, nn_picture_type(rows), rows->size, NULL,
+				      nn_picture_scaled(rows) && r->schema->inputs[0].rows == 0 };
+}
+
+static int check_categories(struct nn_rows *r, struct nn_error *err)
+{
+	struct nn_row_block source = source_of(r, rows_of(r->pictures));
+	size_t most = r->schema->inputs[0].rows, count = 0;
+
+	return most ? nn_dataset_check_categories(&source, 1, source.stride, most, 0,
+						  r->pictures->sample.place, &count, err)
+		    : 0;
 }
 
 static int decode(struct nn_rows *r, struct nn_error *err)
 {
 	struct nn_rows_pictures *p = r->pictures;
+	struct nn_picture_rows *rows = rows_of(p);
+	size_t size = r->coding->inputs[0].size;
 	struct nn_picture_job job = { .file = { p->sample.picture.bytes.data, p->sample.picture.n,
 						p->sample.place, false } };
 
-	if (!p->rows.known && nn_picture_learn(&p->rows, &p->codecs, &job.file, err) < 0)
+	if (!rows->known && nn_picture_learn(rows, &p->codecs, &job.file, err) < 0)
 		return -1;
-	if (p->rows.size != r->coding->inputs[0].size) {
-		p->rows.known = false;
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: is %zux%zux%zu (%zu value%s), the model wants %zu",
-			       p->sample.place, p->rows.shape.channels, p->rows.shape.height,
-			       p->rows.shape.width, p->rows.size, nn_s(p->rows.size),
-			       r->coding->inputs[0].size);
-	}
-	if (!p->planes && !(p->planes = nn_alloc(p->rows.size, 1, err)))
+	if (rows->size != size)
+		return wrong_size(r, err);
+	if (!p->planes && !(p->planes = nn_alloc(size, nn_dtype_size(r->dtype), err)))
 		return -1;
 	job.to = p->planes;
-	return nn_picture_decode(&p->rows, &p->codecs, &job, 1, NULL, err);
+	return nn_picture_decode_one(rows, &p->codecs, &job, err) < 0 ? -1
+								      : check_categories(r, err);
 }
 
 static void put_input(struct nn_rows *r, struct nn_rows_out *out)
 {
 	const struct nn_input_code *code = &r->coding->inputs[0];
-	struct nn_row_block source = { r->pictures->planes, NN_U8, r->pictures->rows.size, NULL,
-				       r->schema->inputs[0].rows == 0 };
+	struct nn_row_block source = source_of(r, rows_of(r->pictures));
 
 	nn_fill_input(code, r->dtype, &source, NULL, 1, r->channels_last && r->channels_last[0],
 		      (char *)out->inputs[0] + out->n * code->size * nn_dtype_size(r->dtype));

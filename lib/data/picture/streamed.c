@@ -37,7 +37,7 @@ static int read_rows(const void *data, struct nn_stage_rows *rows, struct nn_err
 static int decode_rows(const void *data, struct nn_stage_rows *rows, struct nn_error *err)
 {
 	const struct nn_picture_store *store = store_of(data);
-	size_t size = nn_picture_store_rows(store)->size, at = 0;
+	size_t size = nn_picture_bytes(nn_picture_store_rows(store)), at = 0;
 
 	for (size_t i = 0; i < rows->n; i++) {
 		if (nn_picture_store_decode(store, rows->rows[i], nn_block_at(&rows->bytes, at),
@@ -50,7 +50,7 @@ static int decode_rows(const void *data, struct nn_stage_rows *rows, struct nn_e
 
 static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
 {
-	*row_bytes = nn_picture_store_rows(store_of(data))->size;
+	*row_bytes = nn_picture_bytes(nn_picture_store_rows(store_of(data)));
 	*handed_bytes = nn_picture_store_mean(store_of(data));
 }
 
@@ -83,11 +83,12 @@ int nn_dataset_picture_row(const struct nn_dataset *ds, uint64_t row, unsigned c
 
 STREAMED(jpeg, "jpeg decode")
 STREAMED(png, "png decode")
+STREAMED(npy, "npy decode")
 STREAMED(both, "decode")
 
 void nn_dataset_stream(struct nn_dataset *ds)
 {
-	static const struct nn_source_ops *const all[] = { &jpeg, &png, &both };
+	static const struct nn_source_ops *const all[] = { &jpeg, &png, &npy, &both };
 	const char *work = nn_picture_store_work(store_of(ds));
 	size_t i = 0;
 
