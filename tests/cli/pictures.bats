@@ -320,3 +320,8 @@ END
   [ "${#lines[@]}" = 1 ]
   says 1 'nn-predict: bytes.tar: sample 0000: is 2x3x4 (24 values), the model wants 4' nn-predict few.st bytes.tar
 }
+
+@test "pictures: hidden files of a tar are left out, as those of a folder are" {
+  nn-train -q -m "$net" --epochs=15 --lr=0.01 -o unseen hidden.tar
+  cmp model unseen
+}

@@ -197,6 +197,10 @@ def arrays():
     tar("picture-array.tar", [("1.png", picture), ("1.cls", b"1"), ("2.npy", one), ("2.cls", b"2")])
     tar("nolabel.tar", [("1.npy", one), ("1.txt", b" \n"), ("2.npy", one), ("2.txt", b"2")])
     tar("longlabel.tar", [("1.npy", one), ("1.txt", b"x" * 257), ("2.npy", one), ("2.txt", b"2")])
+    with tarfile.open("folders.tar") as file:
+        hidden = [(m.name, file.extractfile(m).read()) for m in file]
+    tar("hidden.tar", [("./train/.hidden.png", b"no picture")] + [("./" + n, data) for n, data in hidden]
+        + [(".trash/cat/a.png", b"no picture"), ("._a.cls", b"")])
 
 
 good()

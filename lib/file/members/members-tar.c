@@ -190,6 +190,17 @@ static bool has_dots(const char *name)
 	return false;
 }
 
+/* Does it, or a folder that it lies in, begin with a point? Of a folder they are left out, too. */
+static bool is_hidden(const char *name)
+{
+	for (const char *at = name; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (at[0] == '.' && at[1] != '/' && at[1] && !(at[1] == '.' && at[2] == '/'))
+			return true;
+	}
+	return false;
+}
+
 /* The name that counts: of a header before, else of this one, its prefix in front. */
 static int take_name(struct nn_members *m, const struct header *h, struct nn_error *err)
 {
@@ -238,7 +249,7 @@ static int take_member(struct nn_members *m, const struct header *h, int64_t siz
 	if (take_name(m, h, err) < 0)
 		return -1;
 	left = h->type == '1' || h->type == '2' ? 0 : (uint64_t)size;
-	if (h->type == '5' || !m->wanted(m->name.data))
+	if (h->type == '5' || is_hidden(m->name.data) || !m->wanted(m->name.data))
 		return skip(m, left + padding(left), err);
 	if (check_member(m, h->type, size, err) < 0)
 		return -1;

@@ -25,9 +25,9 @@ static inline uint64_t nn_member_changed(const struct stat *st)
 
 /*
  * Of an input that is a folder, or one that begins as a tar does; both stay the caller's. Files
- * whose names `wanted` refuses are left out unread. Names are never opened as files, and one with
- * `..` in it is an error; so is a link that is wanted: in a folder it has to lead to a regular
- * file, of a tar it cannot be read.
+ * whose names `wanted` refuses, and hidden ones, are left out unread. Names are never opened as
+ * files, and one with `..` in it is an error; so is a link that is wanted: in a folder it has to
+ * lead to a regular file, of a tar it cannot be read.
  */
 int nn_members_open(struct nn_members **members, struct nn_input *input,
 		    bool (*wanted)(const char *name), struct nn_error *err);
