@@ -128,15 +128,16 @@ static int parse_weight(const struct nn_net *net, struct nn_statement *statement
 struct common_key {
 	const char *name;
 	bool input; /* of input lines, else of layers */
+	bool list;  /* of columns, each of which may stand in quotes: it takes them off itself */
 	int (*parse)(const struct nn_net *net, struct nn_statement *statement,
 		     const struct nn_word *value, struct nn_error *err);
 };
 
 static const struct common_key common_keys[] = {
-	{ "from", false, parse_from },     { "target", false, parse_target },
-	{ "weight", false, parse_weight }, { "columns", true, parse_columns },
-	{ "hash", true, nn_input_hash },   { "index", true, nn_input_index },
-	{ "cross", true, nn_input_cross }, { "max", true, nn_input_max },
+	{ "from", false, false, parse_from },     { "target", false, true, parse_target },
+	{ "weight", false, false, parse_weight }, { "columns", true, true, parse_columns },
+	{ "hash", true, false, nn_input_hash },   { "index", true, false, nn_input_index },
+	{ "cross", true, true, nn_input_cross },  { "max", true, false, nn_input_max },
 };
 #define N_COMMON_KEYS (sizeof common_keys / sizeof common_keys[0])
 
@@ -195,7 +196,10 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
 	const struct nn_layer_arg *arg = args;
 	const struct common_key *common = common_keys;
 	struct nn_error below;
+	char *plain = NULL;
+	bool own;
 	unsigned bit;
+	int status;
 
 	while (arg && arg->name && (nn_arg_by_place(arg) || !nn_word_is(&key, arg->name)))
 		arg++;
@@ -213,9 +217,15 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
 		return nn_statement_fail(net, statement, err, "%.*s= is given twice", (int)key.n,
 					 key.text);
 	*given |= bit;
-	if (bit > 1u << (31 - N_COMMON_KEYS))
-		return common->parse(net, statement, &value, err);
-	if (nn_arg_parse(arg, value.text, value.n, statement->values, &below))
-		return nn_statement_fail_below(net, statement, err, &below);
-	return 0;
+	own = bit <= 1u << (31 - N_COMMON_KEYS);
+	if ((own || !common->list) && nn_word_plain(&value, &plain, err))
+		return -1;
+	if (!own)
+		status = common->parse(net, statement, &value, err);
+	else if (nn_arg_parse(arg, value.text, value.n, statement->values, &below))
+		status = nn_statement_fail_below(net, statement, err, &below);
+	else
+		status = 0;
+	nn_free(plain);
+	return status;
 }

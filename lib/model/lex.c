@@ -210,6 +210,17 @@ char *nn_word_unquote(const struct nn_word *word, struct nn_error *err)
 	return plain;
 }
 
+int nn_word_plain(struct nn_word *word, char **memory, struct nn_error *err)
+{
+	*memory = NULL;
+	if (!memchr(word->text, '"', word->n))
+		return 0;
+	if (!(*memory = nn_word_unquote(word, err)))
+		return -1;
+	*word = (struct nn_word){ *memory, strlen(*memory) };
+	return 0;
+}
+
 bool nn_word_is(const struct nn_word *word, const char *text)
 {
 	return strlen(text) == word->n && memcmp(word->text, text, word->n) == 0;

@@ -46,6 +46,8 @@ bool nn_is_name(const char *text, size_t n);
 const char *nn_word_find(const struct nn_word *word, char c);
 /* The word without its quotes ("" inside quotes is one quote); NULL: out of memory. */
 char *nn_word_unquote(const struct nn_word *word, struct nn_error *err);
+/* The same as a word, which has none then: *memory is what it lies in, or NULL, for nn_free. */
+int nn_word_plain(struct nn_word *word, char **memory, struct nn_error *err);
 /* A column's name, in quotes where it has one of the special characters. */
 void nn_print_column(struct nn_text *text, const char *name, const char *special);
 

@@ -27,8 +27,10 @@ static int parse_place(const struct nn_net *net, struct nn_statement *statement,
 		       const struct nn_word *word, unsigned *given, struct nn_error *err)
 {
 	const struct nn_layer_arg *args = statement->layer->args, *arg = args;
+	struct nn_word value = *word;
 	struct nn_error below;
-	char quoted[NN_QUOTED];
+	char quoted[NN_QUOTED], *plain;
+	int failed;
 
 	if (nn_word_is(word, "output")) {
 		if (statement->output)
@@ -42,7 +44,11 @@ static int parse_place(const struct nn_net *net, struct nn_statement *statement,
 		return fail_with_form(net, statement, err, "'%s' is one argument too many",
 				      nn_quote(quoted, word->text, word->n));
 	*given |= 1u << (arg - args);
-	if (nn_arg_parse(arg, word->text, word->n, statement->values, &below) == 0)
+	if (nn_word_plain(&value, &plain, err))
+		return -1;
+	failed = nn_arg_parse(arg, value.text, value.n, statement->values, &below);
+	nn_free(plain);
+	if (!failed)
 		return 0;
 	if (memchr(word->text, ',', word->n - 1))
 		return nn_statement_fail(net, statement, err, "'%s': " BLANK,
@@ -81,6 +87,19 @@ static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
 	return 0;
 }
 
+static int parse_shape(const struct nn_net *net, struct nn_statement *statement,
+		       const struct nn_word *word, struct nn_error *err)
+{
+	struct nn_word value = *word;
+	char *plain;
+	int status = nn_word_plain(&value, &plain, err);
+
+	if (status == 0)
+		status = nn_input_shape(net, statement, &value, err);
+	nn_free(plain);
+	return status;
+}
+
 static int parse_input(const struct nn_net *net, struct nn_statement *statement,
 		       const struct nn_word *words, size_t n, struct nn_error *err)
 {
@@ -90,7 +109,7 @@ static int parse_input(const struct nn_net *net, struct nn_statement *statement,
 		const char *equals = nn_word_find(&words[i], '=');
 
 		if (equals ? nn_statement_key(net, statement, &words[i], equals, &given, err)
-			   : nn_input_shape(net, statement, &words[i], err))
+			   : parse_shape(net, statement, &words[i], err))
 			return -1;
 	}
 	if (statement->longest && !statement->lengths)
@@ -105,10 +124,16 @@ static int parse_input(const struct nn_net *net, struct nn_statement *statement,
 static int parse_repeat(const struct nn_net *net, struct nn_statement *statement,
 			const struct nn_word *words, size_t n, struct nn_error *err)
 {
-	uint64_t rounds;
-	char quoted[NN_QUOTED], said[NN_LIMIT_TEXT];
+	struct nn_word value = n < 1 ? (struct nn_word){ "", 0 } : words[0];
+	uint64_t rounds = 0;
+	char quoted[NN_QUOTED], said[NN_LIMIT_TEXT], *plain;
+	bool whole;
 
-	if (n < 1 || !nn_parse_u64(words[0].text, words[0].n, &rounds) || rounds < 1)
+	if (nn_word_plain(&value, &plain, err))
+		return -1;
+	whole = nn_parse_u64(value.text, value.n, &rounds);
+	nn_free(plain);
+	if (!whole || rounds < 1)
 		return nn_statement_fail(
 			net, statement, err,
 			"the number of rounds must be a whole number from 1 to %zu, not '%s'",

@@ -90,6 +90,11 @@ static void lines_and_words(void)
 	file_means("\xef\xbb\xbf# \xc3\xa9t\xc3\xa9, 2026\r\n\r\n\tdense  3\r\nrelu",
 		   "input 784\ndense 3\nrelu\n");
 	file_means("repeat 2 { dense 5 } dense 3", "input 784\ndense 5\ndense 5\ndense 3\n");
+	means("input \"1x28x28\", conv2d \"8\" \"3x3\" pad=\"1\" bias=\"no\" stride=1\"x\"1, "
+	      "repeat \"2\" { a: dropout \".25\" }, add from=\"a_0+a\", flatten, dense \"?\" "
+	      "output weight=\"2\"",
+	      "input 1x28x28\nconv2d 8 3x3 pad=1 bias=no\na_0: dropout 0.25\na_1: dropout 0.25\n"
+	      "add from=a_0+a_1\nflatten\ndense 10 output weight=2\n");
 	means("a:relu, b: tanh from=a", "input 1x28x28\na: relu\nb: tanh\n");
 	means("conv2d 8 3 pad=1 bias=yes stride=1x1 dilation=1 groups=1 init=default",
 	      "input 1x28x28\nconv2d 8 3x3 pad=1\n");
@@ -322,6 +327,12 @@ static void mistakes(void)
 	refused("dropout nan", "-m:1: dropout: P must be a number from 0 and below 1, not 'nan'");
 	refused("layernorm eps=0",
 		"-m:1: layernorm: eps= must be a number above 0 and up to 1, not '0'");
+	refused("dropout \"1\"", "-m:1: dropout: P must be a number from 0 and below 1, not '1'");
+	refused("dense 4 bias=\"\"", "-m:1: dense: bias= must be yes or no, not ''");
+	refused("dense \"\"",
+		"-m:1: dense: OUT must be a whole number from 1 to 2147483647, not ''");
+	refused("dense \"4 4\"",
+		"-m:1: dense: OUT must be a whole number from 1 to 2147483647, not '4 4'");
 	refused("leaky-relu 2",
 		"-m:1: leaky-relu: SLOPE must be a number from 0 and up to 1, not '2'");
 	refused("concat dim=8 from=input+input",
