@@ -4,6 +4,7 @@
 #include "file/sniff.h"
 
 #define MOST_MAGICS 6
+#define MOST_BLANKS 4096 /* that are waited for */
 
 struct magic {
 	size_t at, n;
@@ -46,10 +47,20 @@ static bool fits(const struct magic *m, const unsigned char *bytes, size_t n)
 	return m->bytes && n >= m->at + m->n && memcmp(bytes + m->at, m->bytes, m->n) == 0;
 }
 
+/* Blanks at the beginning, behind a byte order mark. */
+static size_t blanks(const unsigned char *bytes, size_t n)
+{
+	size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	while (i < n && (bytes[i] == ' ' || bytes[i] == '\t'))
+		i++;
+	return i;
+}
+
 enum nn_format_id nn_sniff(const unsigned char *bytes, size_t n)
 {
 	enum nn_format_id found = NN_FORMAT_text;
-	size_t longest = 0;
+	size_t longest = 0, skipped;
 
 	if (n == 0)
 		return NN_FORMAT_empty;
@@ -62,7 +73,12 @@ enum nn_format_id nn_sniff(const unsigned char *bytes, size_t n)
 			found = (enum nn_format_id)i;
 			longest = m->n;
 		}
-	return longest == 0 && is_onnx(bytes, n) ? NN_FORMAT_onnx : found;
+	if (longest > 0)
+		return found;
+	skipped = blanks(bytes, n);
+	return is_onnx(bytes, n)                      ? NN_FORMAT_onnx
+	       : skipped < n && bytes[skipped] == '{' ? NN_FORMAT_jsonl
+						      : found;
 }
 
 /* A name with a NUL behind it: what tells a tar stands further on. */
@@ -70,6 +86,12 @@ static bool may_be_tar(const unsigned char *bytes, size_t n)
 {
 	return n < 262 && memchr(bytes, '\0', n) && !memchr(bytes, '\n', n) &&
 	       nn_sniff(bytes, n) == NN_FORMAT_text;
+}
+
+/* A line of blanks so far: what tells a table from JSON lines may follow. */
+static bool may_be_lines(const unsigned char *bytes, size_t n)
+{
+	return n < MOST_BLANKS && blanks(bytes, n) == n;
 }
 
 int nn_input_sniff(struct nn_input *input, enum nn_format_id *id, struct nn_error *err)
@@ -86,7 +108,8 @@ int nn_input_sniff(struct nn_input *input, enum nn_format_id *id, struct nn_erro
 	/*
 	 * nine bytes decide, or a line of text; waiting for the rest of a line keeps nobody waiting
 	 */
-	while (got > before && (got < 9 ? !memchr(bytes, '\n', got) : may_be_tar(bytes, got))) {
+	while (got > before && (got < 9 ? !memchr(bytes, '\n', got)
+					: may_be_tar(bytes, got) || may_be_lines(bytes, got))) {
 		before = got;
 		if (nn_input_more(input, &bytes, &got, err) < 0)
 			return -1;

@@ -94,3 +94,21 @@ refused() {
   [ "${stderr_lines[0]}" = '2 columns: 1 number, 1 text (zip 2); target y: a number' ]
   [[ $(metadata m nn.input) == *'"values":["01","02"]'* ]]
 }
+
+@test "json lines: blanks may stand before an object, of the first line too; what is none is named by its kind" {
+  printf 'a,b,y\n1,2,0.5\n2,1,1.5\n' | nn-train -q -m 'dense 1' --target=y -o m.st -
+  printf '{"a":1,"b":3}\n' | nn-predict m.st >wanted
+  printf ' \t {"a":1,"b":3}\n' | nn-predict m.st | cmp - wanted
+  printf '\xef\xbb\xbf {"a":1,"b":3}\n' | nn-predict m.st | cmp - wanted
+  { printf '          '; sleep 0.2; printf '  {"a":1,"b":3}\n'; } | nn-predict m.st | cmp - wanted
+  while read -r value kind; do
+    refused "nn-predict: -:2: found $kind, expected an object" \
+      bash -c "printf '%s\n' '{\"a\":1,\"b\":3}' '$value' | nn-predict m.st"
+  done <<'END'
+5 a number
+"x" a string
+true true or false
+null null
+[1] an array
+END
+}

@@ -125,13 +125,20 @@ int nn_lines_ready(struct nn_csv *csv, struct nn_error *err)
 
 /* ---- objects ---- */
 
+static const char *const kinds[] = {
+	[NN_JSON_NULL] = "null",       [NN_JSON_BOOL] = "true or false",
+	[NN_JSON_NUMBER] = "a number", [NN_JSON_STRING] = "a string",
+	[NN_JSON_ARRAY] = "an array",  [NN_JSON_OBJECT] = "an object",
+};
+
 static struct nn_json *parse(const struct nn_csv *csv, const struct nn_record *r,
 			     struct nn_error *err)
 {
 	struct nn_json *object = nn_json_parse(r->text, r->length, err);
 
 	if (object && nn_json_type(object) != NN_JSON_OBJECT) {
-		nn_fail(err, NN_EFORMAT, "found an array, expected an object");
+		nn_fail(err, NN_EFORMAT, "found %s, expected an object",
+			kinds[nn_json_type(object)]);
 		nn_json_free(object);
 		object = NULL;
 	}
@@ -166,14 +173,10 @@ static int wrong_type(const struct nn_table *t, const struct nn_record *r, size_
 		      const struct nn_json *value, struct nn_error *err)
 {
 	char name[NN_QUOTED];
-	enum nn_json_type type = nn_json_type(value);
 
 	return nn_fail(err, NN_EFORMAT,
 		       "%s:%" PRIu64 ": found %s in %s, expected a number, a string or null%s",
-		       nn_input_name(t->csv.input), r->line,
-		       type == NN_JSON_ARRAY    ? "an array"
-		       : type == NN_JSON_OBJECT ? "an object"
-						: "true or false",
+		       nn_input_name(t->csv.input), r->line, kinds[nn_json_type(value)],
 		       nn_table_column_name(t, column, name),
 		       t->hints.number ? "; columns= of the input line chooses others" : "");
 }
