@@ -156,3 +156,19 @@ PYTHON
     [[ $stderr == 'nn-train: odd.csv:35:1: column "price" has more than 32 different values of text ("$0.2" in line 4 is no number); an embedding takes such a column'* ]]
   done
 }
+
+@test "tables: a carriage return at the end of the file, without a newline, ends no line" {
+  printf 'a,b,y\n1,2,0.5\n2,1,1.5\n' | nn-train -q -m 'dense 1' --target=y -o m.st -
+  for text in '1,2\n3,4\r' '1,2\n3,"4"\r' '1,2\n\r'; do
+    # shellcheck disable=SC2059
+    printf "$text" >f.csv
+    run -1 --separate-stderr nn-predict --header=no m.st f.csv
+    [ "$stderr" = 'nn-predict: f.csv:2: carriage return without a newline' ]
+    run -1 --separate-stderr bash -c 'nn-predict --header=no m.st - <f.csv'
+    [ "$stderr" = 'nn-predict: -:2: carriage return without a newline' ]
+  done
+  printf 'a,b,y\r\n1,2,0.5\r\n2,1,1.5\r' >f.csv
+  run -1 --separate-stderr nn-train -q -m 'dense 1' --target=y -o no f.csv
+  [ "$stderr" = 'nn-train: f.csv:3: carriage return without a newline' ]
+  printf '1,2\r\n3,4' | nn-predict --header=no m.st | wc -l | grep -qx 2
+}

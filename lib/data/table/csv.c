@@ -227,7 +227,7 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 			continue;
 		break;
 	}
-	if (ended == 0 && is_blank(r->text, r->length))
+	if (ended == 0 && r->length == 0)
 		return 0;
 	if (csv->n_blank) {
 		csv->n_blank--;
@@ -245,8 +245,12 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 	csv->line += 1 + (r->quoted ? walk.newlines : 0);
 	if (ended == 0 && nn_csv_keep(csv, r, err) < 0)
 		return -1;
-	if (r->text[r->length - 1] == '\r')
+	if (r->text[r->length - 1] == '\r') {
+		/* without a newline it ends no line */
+		walk.lone_cr |= ended == 0;
+		walk.found |= ended == 0 ? NN_SCAN_CR : 0;
 		r->length--;
+	}
 	if (!csv->told)
 		take_separator(csv, r->text, r->length);
 	return check_bytes(csv, r, &walk, err) < 0 ? 2 : 1;
