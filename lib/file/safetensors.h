@@ -43,9 +43,10 @@ struct nn_st {
 /*
  * A model, state or weights: also from a pipe or FIFO, "-". Compressed files and everything else
  * are named: "m.st: looks like a gzip file, not a model". It is read, not mapped: a file truncated
- * later must not become a SIGBUS.
+ * later must not become a SIGBUS. Where a state is wanted, errors say so.
  */
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
+int nn_st_read_state(struct nn_st **st, const char *path, struct nn_error *err);
 /*
  * The same from an input that was opened plain; and from one that is known to be safetensors (data:
  * may be compressed), up to its end.

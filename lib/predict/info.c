@@ -202,7 +202,7 @@ static int add_metrics(struct nn_text *text, const struct nn_st *st, const char 
 		return 0;
 	json = nn_json_parse(train, strlen(train), err);
 	if (!json)
-		return nn_fail_at(err, "%s:nn.train", path);
+		return nn_fail_at(err, "%s: nn.train", path);
 	metrics = nn_json_get(json, "metrics");
 	if (nn_json_type(metrics) == NN_JSON_OBJECT && nn_json_size(metrics) > 0)
 		nn_text_add(text, "metrics\n");

@@ -51,6 +51,9 @@ tensors: 1, 2 values, 8 bytes
   0.weight 1x2 f32" ]
   run -1 --separate-stderr nn-predict --info t.csv
   [ "$stderr" = "nn-predict: t.csv: looks like a text file, not a model" ]
+  sed 's/"nn.train":"{/"nn.train":"[/' m.st >bad.st
+  run -1 --separate-stderr nn-predict --info bad.st
+  [[ $stderr == 'nn-predict: bad.st: nn.train: '* ]]
   run -2 --separate-stderr nn-predict --info m.st t.csv
   [[ $stderr == *"--info reads a model alone, got a second operand: t.csv" ]]
 }

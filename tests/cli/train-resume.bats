@@ -355,3 +355,12 @@ sys.exit(p.wait())' nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --
   [[ $stderr == "nn-train: m.state.safetensors: "* ]]
   [ ! -e victim ]
 }
+
+@test "resume: what is no state is told to be none" {
+  : >m.state.safetensors
+  run -1 --separate-stderr train --resume
+  [ "$stderr" = 'nn-train: m.state.safetensors: is empty, expected a state' ]
+  gzip -c "$data/words.csv" >m.state.safetensors
+  run -1 --separate-stderr train --resume
+  [ "$stderr" = 'nn-train: m.state.safetensors: looks like a gzip file, not a state' ]
+}

@@ -215,7 +215,7 @@ int nn_state_read(struct nn_state **state, const char *path, struct nn_error *er
 	if (!s)
 		return -1;
 	s->path = path;
-	if (nn_st_read(&s->st, path, err) < 0 || verify(s, err) < 0) {
+	if (nn_st_read_state(&s->st, path, err) < 0 || verify(s, err) < 0) {
 		nn_state_free(s);
 		return -1;
 	}
