@@ -115,6 +115,11 @@ static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_erro
 				       "or | before it",
 				       nn_quote(quoted, text, n));
 		h->dtype = types[i].dtype;
+		if (text[0] == '|' && nn_dtype_size(h->dtype) > 1)
+			return nn_fail(err, NN_EFORMAT,
+				       "type '%s' does not say its order of bytes, expected < or > "
+				       "before it",
+				       nn_quote(quoted, text, n));
 		h->swap = text[0] == '>' && nn_dtype_size(h->dtype) > 1;
 		return 0;
 	}

@@ -75,6 +75,8 @@ static void npy_errors(void)
 		  "type '<U5' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1");
 	npy_fails(1, "{'descr': '=f4', 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  "type '=f4' does not say its order of bytes, expected <, > or | before it");
+	npy_fails(1, "{'descr': '|f4', 'fortran_order': False, 'shape': (2,), }\n", 8,
+		  "type '|f4' does not say its order of bytes, expected < or > before it");
 	npy_fails(1,
 		  "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 9223372036854775809), }\n",
 		  8, "dimension 2 is above 2^63");
