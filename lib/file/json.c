@@ -189,14 +189,15 @@ static int make(struct maker *m)
 struct nn_json *nn_json_parse(const char *text, size_t n, struct nn_error *err)
 {
 	size_t values = check_size(text, n, err);
-	struct nn_json *nodes =
-		values > 0 ? nn_alloc(values * sizeof *nodes + n + 1, 1, err) : NULL;
-	struct maker m = { .top = nodes, .ended = nodes + values };
+	struct nn_json *nodes;
+	struct maker m = { .open = NULL };
 
-	if (!nodes)
+	if (values == 0 || !(nodes = nn_alloc(values * sizeof *nodes + n + 1, 1, err)))
 		return NULL;
-	nn_pull_begin(&m.pull, memcpy(nodes + values, text, n), n,
-		      (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
+	m.top = nodes;
+	m.ended = nodes + values;
+	nn_pull_begin(&m.pull, memcpy(m.ended, text, n), n, (unsigned)nn_limit(NN_LIMIT_DEPTH),
+		      false, err);
 	if (make(&m) == 0)
 		return nodes;
 	nn_free(nodes);
