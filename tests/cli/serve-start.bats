@@ -155,7 +155,7 @@ P
     ask 200 /predict/from --data-binary @words.csv
     cmp wanted answer
     stop
-    [ ! -s err ] || { cat err; return 1; }
+    ! grep -v AddressSanitizer err || return 1
   done
   for rest in 'a=- b=-' '--ranks=2 -' '--workers=2 -'; do
     # shellcheck disable=SC2086 # words

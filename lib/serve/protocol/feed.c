@@ -209,11 +209,13 @@ int nn_feed_rows(struct nn_query *q, size_t input)
 /* Bytes of pictures are scaled as training stored it, as nn-predict scales arrays of them. */
 static void scale(struct nn_query *q, size_t input, enum nn_datatype type, size_t n)
 {
-	const struct nn_schema *schema = q->served->model->schema;
+	const struct nn_schema *schema;
 	float *values = values_at(q, q->n_values), factor;
 
-	if (type != NN_DT_UINT8 || q->served->inputs[input].shape.rank < 2 ||
-	    input >= schema->n_inputs || schema->inputs[input].n_columns > 0 ||
+	if (type != NN_DT_UINT8 || q->served->inputs[input].shape.rank < 2)
+		return;
+	schema = q->served->model->schema;
+	if (input >= schema->n_inputs || schema->inputs[input].n_columns > 0 ||
 	    schema->inputs[input].scale == 0)
 		return;
 	factor = (float)schema->inputs[input].scale;
