@@ -32,12 +32,12 @@ static const struct {
 	[RECOMPUTE] = { BIT(0), { .option = "recompute" } },
 	[OFFLOAD] = { BIT(1), { .option = "offload" } },
 	[ONE_THREAD] = { BIT(2), { "threads", "1", { NULL } } },
-	[NO_STATE] = { BIT(6), { "checkpoint", "no", { NULL } } },
-	[TWO_LEAVES] = { BIT(3), { "leaves", "2", { NULL } } },
-	[ONE_LEAF] = { BIT(3), { "leaves", "1", { NULL } } },
-	[F32] = { BIT(4), { "precision", "f32", { NULL } } },
-	[ONE_SLOT] = { BIT(5), { "optimizer", NULL, { "momentum", "nesterov" } } },
-	[NO_SLOT] = { BIT(5), { "optimizer", NULL, { "momentum", "nesterov" } } },
+	[NO_STATE] = { BIT(3), { "checkpoint", "no", { NULL } } },
+	[TWO_LEAVES] = { BIT(4), { "leaves", "2", { NULL } } },
+	[ONE_LEAF] = { BIT(4), { "leaves", "1", { NULL } } },
+	[F32] = { BIT(5), { "precision", "f32", { NULL } } },
+	[ONE_SLOT] = { BIT(6), { "optimizer", NULL, { "momentum", "nesterov" } } },
+	[NO_SLOT] = { BIT(6), { "optimizer", NULL, { "momentum", "nesterov" } } },
 };
 
 /* A plan as it would be. */
@@ -82,6 +82,7 @@ static bool smaller_optimizer(struct variant *v, size_t slots)
 static bool give(struct variant *v, int gift)
 {
 	struct nn_recipe *r = &v->recipe;
+	bool kept = v->budget.a_state;
 
 	v->instead[v->n++] = gifts[gift].instead;
 	switch (gift) {
@@ -94,8 +95,8 @@ static bool give(struct variant *v, int gift)
 		v->task.pool = NULL;
 		return gift > 1;
 	case NO_STATE:
-		v->budget.keeps_state = false;
-		return v->budget.a_state && !(v->budget.a_state = false);
+		v->budget.keeps_state = v->budget.a_state = false;
+		return kept;
 	case TWO_LEAVES:
 	case ONE_LEAF:
 		return fewer_leaves(v, gift == TWO_LEAVES ? 2 : 1);

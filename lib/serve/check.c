@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "serve/models/files.h"
 #include "serve/models/models.h"
 #include "serve/places.h"
@@ -75,7 +76,7 @@ static int check_models(const struct nn_serve *serve, const struct nn_opt_list *
 
 		status = nn_operand_parse(&operand, words[i], err);
 		files[i].path = operand.path;
-		times += nn_operand_is_stdin(operand.path);
+		times += nn_is_stdin(operand.path);
 		if (status == 0)
 			status = check_below("log", serve->log, operand.path, err);
 		if (status == 0)

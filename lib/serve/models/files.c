@@ -11,6 +11,7 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "serve/models/files.h"
 
@@ -23,7 +24,7 @@ bool nn_stamp_of(struct nn_stamp *stamp, const char *path)
 	struct stat s;
 
 	memset(stamp, 0, sizeof *stamp);
-	if (nn_operand_is_stdin(path))
+	if (nn_is_stdin(path)) /* it never changes */
 		return true;
 	if (stat(path, &s) < 0)
 		return false;
@@ -334,7 +335,7 @@ int nn_operand_find(const struct nn_operand *operand, struct nn_finding *finding
 {
 	char *name;
 
-	if (!nn_operand_is_stdin(operand->path) && is_directory(operand->path)) {
+	if (!nn_is_stdin(operand->path) && is_directory(operand->path)) {
 		if (add_directory(finding, operand, err) < 0)
 			return -1;
 		qsort(finding->found, finding->n, sizeof *finding->found, by_name_and_version);

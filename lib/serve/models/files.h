@@ -27,8 +27,6 @@ struct nn_operand {
 	const char *path;
 	bool lost; /* the last search found nothing there, which was told */
 };
-/* stdin, "-": a file that is read once and never changes. */
-bool nn_operand_is_stdin(const char *path);
 /* word is borrowed. */
 int nn_operand_parse(struct nn_operand *operand, const char *word, struct nn_error *err);
 void nn_operand_fini(struct nn_operand *operand);

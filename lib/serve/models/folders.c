@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/output.h"
 #include "serve/models/inside.h"
 
 bool nn_make_room(void **list, size_t n, size_t *room, size_t size, struct nn_error *err)
@@ -53,14 +54,15 @@ static int add_folder(struct nn_models *models, char *folder, struct nn_error *e
 
 int nn_models_take_folders(struct nn_models *models, const char *path, struct nn_error *err)
 {
-	char *whole;
+	bool directory, link;
 	struct stat s;
-	bool directory = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-	bool link = lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+	char *whole;
 	int status;
 
-	if (nn_operand_is_stdin(path))
+	if (nn_is_stdin(path))
 		return 0;
+	directory = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+	link = lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
 	whole = realpath(path, NULL);
 	status = add_folder(models, directory ? nn_strdup(path, err) : nn_parent(path, err), err);
 	/* A link will be set to what lies beside its target. */

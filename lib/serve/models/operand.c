@@ -15,11 +15,6 @@ bool nn_models_name_is_valid(const char *name, size_t n)
 	       !(n == 1 && *name == '.') && !(n == 2 && memcmp(name, "..", 2) == 0);
 }
 
-bool nn_operand_is_stdin(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
-
 int nn_operand_parse(struct nn_operand *operand, const char *word, struct nn_error *err)
 {
 	const char *equals = strchr(word, '='), *slash = strchr(word, '/');

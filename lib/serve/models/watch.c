@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "serve/models/inside.h"
 
 #define QUIET_MS 50 /* without an event: files are as they are */
@@ -60,10 +61,12 @@ static void watch_operands(struct nn_models *models)
 {
 	for (size_t i = 0; i < models->n_operands; i++) {
 		const char *path = models->operands[i].path;
-		char *whole = nn_operand_is_stdin(path) ? NULL : realpath(path, NULL);
+		char *whole;
 
-		if (!nn_operand_is_stdin(path))
-			watch_parent(models, path);
+		if (nn_is_stdin(path))
+			continue;
+		whole = realpath(path, NULL);
+		watch_parent(models, path);
 		if (whole)
 			watch_parent(models, whole);
 		free(whole);
