@@ -497,7 +497,7 @@ endif
 fuzz: $(FUZZ)
 fuzz-pull: all
 	@mkdir -p tests/fuzz/corpus
-	$(FUZZ_CC) $(JANSSON_CFLAGS) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number/list.c $(FUZZ_LIBS) $(JANSSON_LIBS)
+	$(FUZZ_CC) $(JANSSON_CFLAGS) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/json/pull*.c $(srcdir)/lib/base/number/list.c $(FUZZ_LIBS) $(JANSSON_LIBS)
 	tests/fuzz/pull $(FUZZ_FOR) -runs=$(FUZZ_PULL_RUNS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict tests/fuzz/corpus
 fuzz-pictures: all
 	@mkdir -p tests/fuzz/pictures-corpus tests/fuzz/pictures-files
@@ -512,9 +512,9 @@ fuzz-pictures: all
 		$(FUZZ_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
 	tests/fuzz/pictures $(FUZZ_FOR) -runs=$(FUZZ_RUNS) tests/fuzz/pictures-corpus
 FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-open.c $(srcdir)/lib/file/n[pz]*.c $(srcdir)/lib/file/zip.c \
-	$(srcdir)/lib/file/torch/*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
-	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
-	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c $(srcdir)/lib/data/c[ih]*.c \
+	$(srcdir)/lib/file/torch/*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json/json.c $(srcdir)/lib/file/sniff.c \
+	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/target/*.c $(srcdir)/lib/data/rows/table.c \
+	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/columns-text.c $(srcdir)/lib/data/c[ih]*.c \
 	$(srcdir)/lib/data/measure.c $(srcdir)/lib/data/fill.c $(srcdir)/lib/file/idx.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/array/array.c \
 	$(addprefix $(srcdir)/lib/model/, argument.c canonical.c category.c expand.c key.c lex.c names.c net.c parse.c resolve.c statement.c)
 tests/fuzz/readers: all
@@ -525,8 +525,8 @@ $(FUZZ_OF_READERS): tests/fuzz/readers
 	tests/fuzz/readers --$(@:fuzz-%=%) $(FUZZ_FOR) -runs=$(FUZZ_RUNS) -max_len=$(if $(filter %cifar,$@),7000,4000) \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
 FUZZ_CACHE = $(srcdir)/lib/data/cache/read.c $(srcdir)/lib/data/array/file-rows.c $(srcdir)/lib/data/streamed.c $(srcdir)/lib/data/sequence/sequence.c \
-	$(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/measure.c $(srcdir)/lib/data/missing.c \
-	$(srcdir)/lib/data/fill.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/weights.c $(srcdir)/lib/data/schema/*.c $(srcdir)/lib/file/json.c
+	$(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/target/*.c $(srcdir)/lib/data/measure.c $(srcdir)/lib/data/missing.c \
+	$(srcdir)/lib/data/fill.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/weights.c $(srcdir)/lib/data/schema/*.c $(srcdir)/lib/file/json/json.c
 fuzz-cache: all
 	$(PYTHON) $(srcdir)/tests/fuzz/cache-seeds.py tests/fuzz/cache-corpus cmd/nn-train
 	$(FUZZ_CC) -Dnn_crc32=nn_crc32_none -o tests/fuzz/cache $(srcdir)/tests/fuzz/cache.c $(FUZZ_CACHE) $(FUZZ_LIBS)

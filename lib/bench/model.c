@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "bench/model.h"
 #include "data/data.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 /* ---- text or a file ---- */
 

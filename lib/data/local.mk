@@ -10,7 +10,6 @@ lib_libnn_la_SOURCES += \
 	lib/data/batch.c \
 	lib/data/characters.c \
 	lib/data/cifar.c \
-	lib/data/classes.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
 	lib/data/columns-text.c \
@@ -46,9 +45,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/size.c \
 	lib/data/source.h \
 	lib/data/streamed.c \
-	lib/data/label-kind.c \
-	lib/data/labels.c \
-	lib/data/target.c \
+	lib/data/target/classes.c lib/data/target/label-kind.c lib/data/target/labels.c lib/data/target/target.c \
 	lib/data/weights.c \
 	lib/data/ahead/ahead.c lib/data/ahead/ahead.h \
 	lib/data/ahead/made.c lib/data/ahead/made.h \

@@ -10,8 +10,9 @@ lib_libnn_la_SOURCES += \
 	lib/file/idx.h \
 	lib/file/input.c \
 	lib/file/input.h \
-	lib/file/json.c \
-	lib/file/json.h \
+	lib/file/json/json.c lib/file/json/json.h \
+	lib/file/json/pull.c lib/file/json/pull-array.c lib/file/json/pull-keys.c lib/file/json/pull-inside.h \
+	lib/file/json/pull-string.c lib/file/json/pull.h \
 	lib/file/later.c \
 	lib/file/members/members.c lib/file/members/members-folder.c lib/file/members/members-inside.h \
 	lib/file/members/members-tar.c lib/file/members/members.h \
@@ -23,7 +24,6 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy.c \
 	lib/file/npy.h \
 	lib/file/npz-inside.h lib/file/npz-later.c lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
-	lib/file/pull.c lib/file/pull-array.c lib/file/pull-keys.c lib/file/pull-inside.h lib/file/pull-string.c lib/file/pull.h \
 	lib/file/torch/pickle-machine.c lib/file/torch/pickle-machine.h lib/file/torch/pickle.c lib/file/torch/pickle.h \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors-open.c \

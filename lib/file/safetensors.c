@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "file/safetensors.h"
 
 #define MAX_HEADER 100000000

@@ -8,12 +8,13 @@ lib_libnn_la_SOURCES += \
 	lib/model/file.c \
 	lib/model/fold.c lib/model/fold.h \
 	lib/model/initial.c lib/model/initial.h \
-	lib/model/keras.c lib/model/keras-cells.c lib/model/keras.h \
 	lib/model/key.c \
 	lib/model/layer.h \
 	lib/model/layers.c lib/model/layers.def \
 	lib/model/length.c lib/model/lex.c lib/model/lex.h \
-	lib/model/match.c lib/model/match-fail.c lib/model/match-names.c lib/model/match-shape.c lib/model/match.h \
+	lib/model/match/keras.c lib/model/match/keras-cells.c lib/model/match/keras.h \
+	lib/model/match/match.c lib/model/match/match-fail.c lib/model/match/match-names.c lib/model/match/match-shape.c \
+	lib/model/match/match.h lib/model/match/weight-name.c lib/model/match/weight-name.h \
 	lib/model/model.h \
 	lib/model/names.c \
 	lib/model/net.c lib/model/net.h \
@@ -24,7 +25,6 @@ lib_libnn_la_SOURCES += \
 	lib/model/statement.c \
 	lib/model/stored.c lib/model/stored.h \
 	lib/model/take.c \
-	lib/model/weight-name.c lib/model/weight-name.h \
 	lib/model/weights.c lib/model/weights.h \
 	lib/model/widen.c lib/model/widen.h \
 	lib/model/layer/activation.c \

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/keras.h"
-#include "model/match.h"
+#include "model/match/keras.h"
+#include "model/match/match.h"
 #include "model/net.h"
 #include "model/stored.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "onnx/graph.h"
 
 #define FIRST_OPSET 7

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "onnx/graph.h"
 
 #define CLOSE 1e-5 /* constants of nodes are f32 */

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "data/schema/schema.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "model/weights.h"
 #include "predict/predict.h"
 

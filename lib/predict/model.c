@@ -7,7 +7,7 @@
 #include "base/flush.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "predict/encode.h"
 #include "predict/idle.h"
 #include "predict/model.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "reduce/arrays.h"
 
 /* After an array that is alone nothing may follow. */

@@ -6,7 +6,7 @@
 
 #include "base/json-text.h"
 #include "base/text.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "reduce/arrays.h"
 
 const char *const nn_agreed[NN_N_AGREED] = { "nn.model", "nn.input", "nn.target" };

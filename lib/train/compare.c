@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "model/model.h"
 #include "train/prepare.h"
 #include "train/state/checkpoint.h"

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "train/race-inside.h"
 
 static int add_point(struct nn_racer *r, double seconds, double loss, double bytes,

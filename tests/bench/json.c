@@ -14,7 +14,7 @@
 #include "base/median.h"
 #include "base/number.h"
 #include "base/random.h"
-#include "file/pull.h"
+#include "file/json/pull.h"
 
 #define VALUES 784
 

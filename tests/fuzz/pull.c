@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/pull.h"
+#include "file/json/pull.h"
 
 #define DEPTH 100
 #define REQUIRE(claim) ((claim) ? (void)0 : abort())

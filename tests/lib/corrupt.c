@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "data/data.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "file/safetensors.h"
 #include "files.h"
 

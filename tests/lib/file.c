@@ -4,7 +4,7 @@
 #include "base/crc32.h"
 #include "base/memory.h"
 #include "file/input.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "file/sniff.h"
 #include "files.h"
 

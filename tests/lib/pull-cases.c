@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/pull.h"
+#include "file/json/pull.h"
 #include "pull-cases.h"
 #include "tap.h"
 

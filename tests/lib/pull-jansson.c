@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "file/json.h"
-#include "file/pull.h"
+#include "file/json/json.h"
+#include "file/json/pull.h"
 #include "tap.h"
 
 #define ROOM 8000

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/pull.h"
+#include "file/json/pull.h"
 #include "tap.h"
 
 static struct nn_error err;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bench/load/client.h"
 #include "bench/load/model.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 #define MOST_ANSWER ((size_t)1 << 20) /* bytes of metadata */
 #define MOST_INPUTS 65536

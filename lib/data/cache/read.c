@@ -14,7 +14,7 @@
 #include "data/cache/cache.h"
 #include "data/array/file-rows.h"
 #include "data/sequence/sequence.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 #define MOST_JSON ((uint64_t)1 << 30)
 

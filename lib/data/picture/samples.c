@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/picture/samples.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "file/picture/picture.h"
 
 #define MOST_LABEL 256 /* bytes */

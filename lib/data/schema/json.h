@@ -3,7 +3,7 @@
 #define NN_DATA_SCHEMA_JSON_H
 
 #include "base/shape.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 #define NN_EXACT 9007199254740992.0 /* 2^53 */
 

@@ -8,7 +8,7 @@
 #include "data/schema/json.h"
 #include "data/schema/schema.h"
 #include "data/table/words.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 #define MOST_ROWS 16777216.0 /* numbers of categories that f32 holds */
 

@@ -8,7 +8,7 @@
 #include "base/limit.h"
 #include "data/sequence/sequence.h"
 #include "data/table/lines.h"
-#include "file/pull.h"
+#include "file/json/pull.h"
 
 /* Values of a target, of all rows that were read: one for each, or a list of them. */
 struct nn_line_target {

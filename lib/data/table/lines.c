@@ -14,8 +14,7 @@
 #include "base/number.h"
 #include "data/table/lines.h"
 #include "data/table/missing-word.h"
-#include "file/json.h"
-
+#include "file/json/json.h"
 
 /* ---- lines ---- */
 

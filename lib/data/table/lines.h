@@ -3,7 +3,7 @@
 #define NN_DATA_LINES_H
 
 #include "data/table/table.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 /*
  * Where the columns of a table are the members of its first lines (1, or as many as a sample has),

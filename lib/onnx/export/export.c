@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "onnx/export/export.h"
 #include "onnx/graph.h"
 #include "onnx/module.h"

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "file/bytes.h"
-#include "file/pull.h"
+#include "file/json/pull.h"
 #include "serve/board.h"
 #include "serve/http/http.h"
 #include "serve/models/models.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "file/json.h"
+#include "file/json/json.h"
 #include "step/counters.h"
 
 /* Canonical JSON object, and back; every key must be there. */

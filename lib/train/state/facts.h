@@ -4,7 +4,7 @@
 
 #include "base/option.h"
 #include "base/text.h"
-#include "file/json.h"
+#include "file/json/json.h"
 
 struct nn_state_facts {
 	const char *model;        /* canonical text */

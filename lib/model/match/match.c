@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/keras.h"
-#include "model/match.h"
+#include "model/match/keras.h"
+#include "model/match/match.h"
 #include "model/net.h"
 
 #define MOST_SIZES 32 /* different lengths that are tried in place of what the text leaves open */

@@ -217,8 +217,8 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 				  t->size,          ds->rules.missing == NN_MISSING_DROP,
 				  raw->ends };
 	size_t n = raw->rows * t->size;
-	bool picture = raw->array.picture ||
-		       nn_is_picture(raw->array.dtype, &raw->array.shape, false);
+	bool picture =
+		raw->array.picture || nn_is_picture(raw->array.dtype, &raw->array.shape, false);
 
 	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
 		return nn_fail_at(err, "%s", raw->place);

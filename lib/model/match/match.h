@@ -2,7 +2,7 @@
 #ifndef NN_MODEL_MATCH_H
 #define NN_MODEL_MATCH_H
 
-#include "model/weight-name.h"
+#include "model/match/weight-name.h"
 
 struct nn_match {
 	struct nn_weight_names names;

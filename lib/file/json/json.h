@@ -1,4 +1,4 @@
-/* JSON for metadata, as a tree; a token at a time it is read by file/pull.h. */
+/* JSON for metadata, as a tree; a token at a time it is read by pull.h. */
 #ifndef NN_FILE_JSON_H
 #define NN_FILE_JSON_H
 
@@ -34,7 +34,7 @@ double nn_json_number(const struct nn_json *value);
 bool nn_json_whole(const struct nn_json *value);
 /* The text of one that any number of bits holds, not ended by a NUL; NULL: it is none. */
 const char *nn_json_digits(const struct nn_json *value, size_t *length);
-bool nn_json_bool(const struct nn_json *value);  /* true */
+bool nn_json_bool(const struct nn_json *value);       /* true */
 int64_t nn_json_integer(const struct nn_json *value); /* such a number, all digits of it */
 bool nn_json_equal(const struct nn_json *a,
 		   const struct nn_json *b); /* whatever order the members have */

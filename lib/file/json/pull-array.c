@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/number-list.h"
-#include "file/pull-inside.h"
+#include "file/json/pull-inside.h"
 
 #define UNKNOWN SIZE_MAX
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/keras.h"
-#include "model/match.h"
+#include "model/match/keras.h"
+#include "model/match/match.h"
 #include "model/net.h"
 
 #define MOST_STRIPPED 16 /* parts of names that all tensors share */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/keras.h"
+#include "model/match/keras.h"
 
 /* ---- the order of vectors ---- */
 

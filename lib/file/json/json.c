@@ -4,8 +4,8 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
-#include "file/json.h"
-#include "file/pull.h"
+#include "file/json/json.h"
+#include "file/json/pull.h"
 
 struct nn_json {
 	enum nn_json_type type;

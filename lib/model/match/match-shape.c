@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "model/keras.h"
-#include "model/match.h"
+#include "model/match/keras.h"
+#include "model/match/match.h"
 
 /* What is paired: a tensor, or all of a layer, by the form they have in the file. */
 struct unit {

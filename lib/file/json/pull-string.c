@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "file/pull-inside.h"
+#include "file/json/pull-inside.h"
 
 /* ---- escapes ---- */
 

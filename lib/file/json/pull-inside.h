@@ -2,7 +2,7 @@
 #ifndef NN_FILE_PULL_INSIDE_H
 #define NN_FILE_PULL_INSIDE_H
 
-#include "file/pull.h"
+#include "file/json/pull.h"
 
 /* The string whose first quote stands at p->at: text, length, p->at behind it; -1. */
 int nn_pull_string(struct nn_pull *p);

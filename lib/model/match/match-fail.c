@@ -1,7 +1,7 @@
 /* Why tensors and parameters cannot be paired by shape. */
 #include <string.h>
 
-#include "model/match.h"
+#include "model/match/match.h"
 
 static int fail_forms(const struct nn_match *m, const struct nn_program *program, const char *place,
 		      struct nn_error *err)

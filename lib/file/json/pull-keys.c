@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "file/pull-inside.h"
+#include "file/json/pull-inside.h"
 
 #define SMALLEST 64
 #define MARK 0 /* in place of a hash: an object begins */

@@ -1,6 +1,6 @@
 /*
  * JSON a token at a time, as RFC 8259 has it and nothing besides: no recursion, no memory of its
- * own, numbers straight to where they belong. For requests; metadata goes through file/json.h.
+ * own, numbers straight to where they belong. For requests; metadata goes through json.h.
  */
 #ifndef NN_FILE_PULL_H
 #define NN_FILE_PULL_H
@@ -39,7 +39,7 @@ struct nn_pull {
 	const char *text;
 	size_t length;
 
-	/* private to pull*.c */
+	/* private to this room */
 	char *begin, *at, *end;
 	const char *token; /* where the current one begins: what messages tell */
 	struct nn_error *err;

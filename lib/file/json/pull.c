@@ -8,7 +8,7 @@
 
 #include "base/number-list.h"
 #include "base/number.h"
-#include "file/pull-inside.h"
+#include "file/json/pull-inside.h"
 
 enum state {
 	BAD,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/weight-name.h"
+#include "model/match/weight-name.h"
 
 #define MOST_LISTED 8
 

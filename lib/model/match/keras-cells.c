@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "model/keras.h"
+#include "model/match/keras.h"
 #include "model/net.h"
 
 struct cell {
