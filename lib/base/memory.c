@@ -71,12 +71,14 @@ size_t nn_memory_page(size_t bytes)
 	return bytes >= HUGE_FROM && has_huge_pages() ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void want_huge_pages(char *memory, size_t bytes)
+void nn_memory_sparse(void *memory, size_t bytes, bool sparse)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
 		  begin = ((uintptr_t)memory + page - 1) / page * page;
 
-	madvise((void *)begin, ((uintptr_t)memory + bytes - begin) / page * page, MADV_HUGEPAGE);
+	if (bytes >= HUGE_FROM)
+		madvise((void *)begin, ((uintptr_t)memory + bytes - begin) / page * page,
+			sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 void *nn_alloc(size_t n, size_t size, struct nn_error *err)
@@ -98,8 +100,7 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 	}
 	memory = aligned(raw, align);
 	((void **)memory)[-1] = raw;
-	if (bytes >= HUGE_FROM)
-		want_huge_pages(memory, bytes);
+	nn_memory_sparse(memory, bytes, false);
 	return memory;
 }
 

@@ -32,6 +32,11 @@ void nn_free(void *memory); /* NULL allowed */
  * of a long run does not include memory that was needed only to read its data.
  */
 void nn_memory_returns(void);
+/*
+ * A block that is used here and there alone, for now: small pages, where large blocks have huge
+ * ones, each of which the system clears first. Changes nothing but that.
+ */
+void nn_memory_sparse(void *memory, size_t bytes, bool sparse);
 /* Bytes that become resident at once where a block of this size is touched. */
 size_t nn_memory_page(size_t bytes);
 char *nn_strdup(const char *text, struct nn_error *err);

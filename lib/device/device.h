@@ -145,6 +145,11 @@ struct nn_call {
 /* NULL members: nothing to do (forward and backward are always there for ops a device has). */
 struct nn_kernel {
 	void (*forward)(const struct nn_call *call);
+	/*
+	 * forward where call->w[0] is canonical, which no pool shares: the same bytes. false, or
+	 * NULL: not of such a call, whose weights must be packed.
+	 */
+	bool (*plain)(const struct nn_call *call);
 	void (*backward)(const struct nn_call *call);
 	/* Does backward obey nn_call.update, and does that pay? NULL: no. */
 	bool (*updates)(const struct nn_site *site);

@@ -153,6 +153,9 @@ int nn_graph_load_values(struct nn_graph *graph, const struct nn_graph_values *v
 
 	if (graph->share)
 		NN_BUG("the weights belong to another graph");
+	if (which != NN_LOAD_ALL)
+		nn_memory_sparse(graph->weights, graph->plan.memory.parameters,
+				 which == NN_LOAD_SOME);
 	for (int i = 0; i < b->n_nodes && status == 0; i++) {
 		const struct nn_bound_node *node = &b->nodes[i];
 

@@ -1,7 +1,7 @@
 /*
  * Few rows forward while weights of large dense layers stay where they are: each piece of such a
- * weight is packed into a small room and multiplied there, so that a process which has few rows to
- * answer needs no memory for it, and no time to have that cleared.
+ * weight is multiplied as it comes, or packed into a small room and multiplied there, so that a
+ * process which has few rows to answer needs no memory for it, and no time to have that cleared.
  */
 #include <string.h>
 
@@ -48,17 +48,22 @@ static void pass_piece(void *arg, const struct nn_weight_piece *piece)
 	size_t first = piece->first * size, row = p->call->site.out.dim[0] * size;
 	char *room = p->rooms + (size_t)piece->thread * p->room;
 	bool bias = piece->bound->nodes[piece->param->node].n_params > 1;
-	void *w[2] = { room, bias ? (char *)p->call->w[1] + first : NULL };
+	void *w[2] = { (void *)(uintptr_t)piece->canonical,
+		       bias ? (char *)p->call->w[1] + first : NULL };
 	struct nn_call call = *p->call;
 
-	nn_piece_pack(piece, room); /* products take a subnormal for zero (base/flush.h) */
+	/* products take a subnormal for zero (base/flush.h) */
 	call.site = piece->site;
 	call.site.out.dim[0] = piece->n;
 	call.w = w;
 	call.y = room + p->results;
 	call.work = room + p->work;
 	call.pool = NULL;
-	p->kernel->forward(&call);
+	if (!p->kernel->plain || !p->kernel->plain(&call)) {
+		w[0] = room;
+		nn_piece_pack(piece, room);
+		p->kernel->forward(&call);
+	}
 	for (size_t r = 0; r < call.rows; r++)
 		memcpy((char *)p->call->y + r * row + first, (char *)call.y + r * n, n);
 }

@@ -33,6 +33,19 @@ static size_t column(const struct nn_matrix *d, size_t k)
 	return d->channels ? k % d->channels * d->positions + k / d->channels : k;
 }
 
+static long dense_plain(const struct kernels *k, const struct nn_matrix *d, struct array x,
+			struct array w, const struct nn_tail *t, struct array before,
+			struct array want)
+{
+	struct array y = copy(before);
+	long bad;
+	for (size_t r = 0; r * d->y_row < y.n; r++)
+		k->dense_plain(d, x.v + r * d->x_row, w.v, t, y.v + r * d->y_row);
+	bad = compare("dense forward of canonical weights", k, y, want);
+	drop(y);
+	return bad;
+}
+
 static long dense_forward(const struct nn_matrix *d, size_t rows, int kind)
 {
 	struct array x = numbers(rows * d->x_row, kind % 3 == 0), w = numbers(d->in * d->out, 0),
@@ -62,6 +75,8 @@ static long dense_forward(const struct nn_matrix *d, size_t rows, int kind)
 		k->dense_forward(d, rows, x.v, p.v, &t, y.v, cut, panels, scratch);
 		k->dense_forward(d, rows, x.v, p.v, &t, y.v, 0, cut, scratch);
 		bad += compare("dense forward", k, y, want);
+		if (!d->channels && !t.residual)
+			bad += dense_plain(k, d, x, w, &t, before, want);
 		k->dense_unpack(d, p.v, back.v);
 		bad += compare("dense weights packed and unpacked", k, back, w);
 		free(scratch);

@@ -20,7 +20,7 @@
 	F(conv_weight_gradient) \
 	F(conv_bias_gradient) \
 	F(dense_panels) F(dense_packed) F(dense_pack) F(dense_unpack) F(dense_scratch) \
-		F(dense_forward) F(dense_input_gradient) F(dense_weight_gradient) \
+		F(dense_forward) F(dense_plain) F(dense_input_gradient) F(dense_weight_gradient) \
 			F(dense_bias_gradient) F(leaf_add) F(fma_peak)
 
 #define NN_SUFFIX_OF(isa) NN_CAT(NN_SUFFIX_T, _##isa)

@@ -167,6 +167,19 @@ static void forward(const struct nn_call *call)
 		    &job);
 }
 
+static bool plain(const struct nn_call *call)
+{
+	const struct job job = job_of(call);
+	const struct nn_epilogue *epilogue = &job.attrs->epilogue;
+	const struct nn_tail tail = nn_tail_of(epilogue, job.attrs->bias ? call->w[1] : NULL, NULL);
+	if (job.rows != 1 || job.d.channels || epilogue->residual)
+		return false;
+	NN_K(dense_plain)(&job.d, call->x[0], call->w[0], &tail, call->y);
+	if (nn_tail_rest(epilogue))
+		activate(&job, 0, 1, 0, job.d.out);
+	return true;
+}
+
 /* ---- backward ---- */
 
 /* dy becomes the gradient before the epilogue; the residual gets it. */
@@ -353,6 +366,7 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 
 const struct nn_kernel NN_K(dense) = {
 	.forward = forward,
+	.plain = plain,
 	.backward = backward,
 	.updates = updates,
 	.work = work,

@@ -1,6 +1,6 @@
 /*
  * A dense layer forward: a 1x1 convolution whose pixels are rows, in blocks of k that go on with
- * the chain.
+ * the chain; of one row also with weights that nobody packed.
  */
 #include "device/cpu/product/pack.h"
 #include "device/cpu/product/dense.h"
@@ -142,5 +142,63 @@ void NN_K(dense_forward)(const struct nn_matrix *d, size_t rows, const real *x, 
 				xb = nn_copy_rows(xb, n, k1 - k0, &step, scratch);
 			block(d, n, xb, step, w, &here, y + r * d->y_row, o, end, k0, k1);
 		}
+	}
+}
+
+/* ---- a row and weights as files have them ---- */
+
+/* Steps at once: of so many a weight's row has a line of the cache. */
+#define LINE (64 / sizeof(real) > VL ? 64 / sizeof(real) : VL)
+
+/* A line of steps of the chains of VL channels, whose weights lie in rows[], in squares. */
+NN_INLINE vr line_steps(vr chain, const real *x, const real *const rows[VL], size_t k)
+{
+	NN_UNROLL
+	for (size_t end = k + LINE; k < end; k += VL) {
+		vr square[VL];
+		NN_UNROLL
+		for (size_t i = 0; i < VL; i++)
+			square[i] = v_load(rows[i] + k);
+		v_transpose(square);
+		NN_UNROLL
+		for (size_t i = 0; i < VL; i++)
+			chain = v_fma(v_set(x[k + i]), square[i], chain);
+	}
+	return chain;
+}
+
+NN_INLINE vr single_step(vr chain, const real *x, const real *const rows[VL], size_t k)
+{
+	real column[VL];
+	for (size_t i = 0; i < VL; i++)
+		column[i] = rows[i][k];
+	return v_fma(v_set(x[k]), v_load(column), chain);
+}
+
+/* Two vectors of channels: one's squares are turned while the other's chain waits. */
+void NN_K(dense_plain)(const struct nn_matrix *d, const real *x, const real *w,
+		       const struct nn_tail *tail, real *y)
+{
+	for (size_t o = 0; o < d->out; o += 2 * VL) {
+		const size_t vectors = d->out - o > VL ? 2 : 1;
+		struct nn_tile end = tile_at(d, tail, o, true); /* of no steps */
+		const real *rows[2][VL];
+		real sums[2 * VL];
+		vr chain[2] = { v_zero(), v_zero() };
+		size_t k = 0;
+		for (size_t i = 0; i < 2 * VL; i++) /* beyond the last one: that again */
+			rows[i / VL][i % VL] = w + nn_least(o + i, d->out - 1) * d->in;
+		for (; k + LINE <= d->in; k += LINE) {
+			chain[0] = line_steps(chain[0], x, rows[0], k);
+			chain[1] = line_steps(chain[1], x, rows[1], k);
+		}
+		for (; k < d->in; k++) {
+			chain[0] = single_step(chain[0], x, rows[0], k);
+			chain[1] = single_step(chain[1], x, rows[1], k);
+		}
+		v_store(sums, chain[0]);
+		v_store(sums + VL, chain[1]);
+		end.from = sums;
+		NN_K(tile)[vectors - 1][1](&end, x, w, y + o, NULL);
 	}
 }

@@ -153,6 +153,9 @@ size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows);
  */
 void NN_K(dense_forward)(const struct nn_matrix *d, size_t rows, const real *x, const real *w,
 			 const struct nn_tail *tail, real *y, size_t p0, size_t p1, void *scratch);
+/* One row, no residual; w is canonical, x no image: the bytes that packed weights give. */
+void NN_K(dense_plain)(const struct nn_matrix *d, const real *x, const real *w,
+		       const struct nn_tail *tail, real *y);
 /*
  * Columns [k0, k1) of dx, from the packed weights as they are. Threads: rows in multiples of
  * NN_PANEL, or k in multiples of NN_LANES.
