@@ -1,4 +1,5 @@
-# tests: `make check` runs CHECK_TESTS, `make check-long` CHECK_LONG_TESTS; one section per topic.
+# tests: `make check` runs CHECK_TESTS, `make check-long` CHECK_LONG_TESTS; one section per topic. In the long run stand sweeps, and
+# what takes hosts, lost ranks, columns on several ranks and referees through what the others run alone: each claim has one in `make check`.
 #   a C program:  check_PROGRAMS += tests/lib/pool      (tests/lib/pool.c; it prints TAP)
 #                 CHECK_TESTS += tests/lib/pool
 #   of the long run: EXTRA_PROGRAMS and CHECK_LONG_TESTS in their place
@@ -19,13 +20,11 @@ check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES) $(CUDA_HOST_MODULES) \
 		$(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
-# Without those that take ranks, clocks, referees, other devices and example nets through what the others run too, or count with
-# numbers alone: for builds that are ten times as slow, and with QUICK=yes for `make check` of a build whose like passes all.
+# Without those that take clocks, other devices and example nets through what the others run too, or count with numbers alone: for
+# builds that are ten times as slow, and with QUICK=yes for `make check` of a build whose like passes all.
 QUICK_TESTS = $(filter-out tests/lib/bench-pick tests/lib/math \
-	$(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats \
-	device-ranks.bats device.bats examples.bats explain.bats first-hour.bats nets-torch.sh onnx-referee.py options.bats \
-	same-bytes.sh slurm.bats train-hosts.bats train-lost.bats train-manual.bats train-pipeline.bats train-shard.bats \
-	train-tensor.bats train-torch.sh),$(CHECK_TESTS))
+	$(addprefix tests/cli/,bench-load.bats bench-manual.bats bench-ops.bats bench-run.bats bench-verbs.bats device.bats examples.bats \
+	explain.bats first-hour.bats options.bats same-bytes.sh train-manual.bats train-pipeline.bats),$(CHECK_TESTS))
 check-quick: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@$(run_tests) $(or $(TESTS),$(QUICK_TESTS))
@@ -118,8 +117,8 @@ tests_lib_graph_parts_SOURCES = tests/lib/graph-parts.c
 CHECK_TESTS += tests/lib/graph-parts
 check_PROGRAMS += tests/lib/stages
 tests_lib_stages_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/lib/stages tests/cli/train-pipeline.bats tests/cli/train-tensor.bats tests/cli/train-shard.bats
-CHECK_LONG_TESTS += tests/cli/train-tensor-rows.bats
+CHECK_TESTS += tests/lib/stages tests/cli/train-pipeline.bats
+CHECK_LONG_TESTS += tests/cli/train-tensor.bats tests/cli/train-tensor-rows.bats tests/cli/train-shard.bats
 VALGRIND_TESTS += tests/lib/graph-parts
 check_PROGRAMS += tests/lib/graph-split
 tests_lib_graph_split_SOURCES = tests/lib/graph-split.c tests/lib/graph-ranks.h
@@ -384,9 +383,8 @@ tests_lib_selfcheck_SOURCES = tests/lib/selfcheck.c tests/lib/files.h
 CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
 VALGRIND_TESTS += tests/lib/selfcheck
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/info.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/first-hour.bats tests/cli/train-daily.bats tests/cli/train-plot.bats tests/cli/train-folds.bats tests/cli/train-try.bats \
-	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats tests/cli/train-recompute.bats tests/cli/train-tensorboard.bats \
-	tests/cli/train-torch.sh
-CHECK_LONG_TESTS += tests/cli/same-ranks.bats tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
+	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats tests/cli/train-recompute.bats tests/cli/train-tensorboard.bats
+CHECK_LONG_TESTS += tests/cli/train-torch.sh tests/cli/same-ranks.bats tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
 CHECK_TESTS += tests/cli/train-offload.bats
 VALGRIND_TESTS += tests/lib/train
 check_PROGRAMS += tests/lib/train-saver
@@ -404,9 +402,8 @@ CHECK_TESTS += tests/cli/same-bytes.sh
 CHECK_LONG_TESTS += tests/long/same-bytes.sh
 
 # whole nets beside PyTorch: outputs, gradients, state dicts; ResNet-8 on CIFAR-10 in the long run
-CHECK_TESTS += tests/cli/nets-torch.sh
 CHECK_TESTS += tests/cli/weights-torch.bats tests/cli/train-init.bats
-CHECK_LONG_TESTS += tests/cli/weights-keras.sh
+CHECK_LONG_TESTS += tests/cli/nets-torch.sh tests/cli/weights-keras.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
 EXTRA_DIST += tests/cli/nets-torch.py tests/cli/weights-keras.py
 
@@ -452,11 +449,12 @@ check_PROGRAMS += tests/mpi/ranks
 tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
+CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-manual.bats
+CHECK_LONG_TESTS += tests/cli/allreduce-ranks.bats
 
 # ranks of nn-train
-CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/cli/ranks-hostile.bats
-CHECK_LONG_TESTS += tests/mpi/ranks-more.sh tests/long/train-lost.bats tests/long/same-ranks.py
+CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/ranks-hostile.bats
+CHECK_LONG_TESTS += tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/mpi/ranks-more.sh tests/long/train-lost.bats tests/long/same-ranks.py
 EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash tests/cli/hosts.bash tests/cli/lengths.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
@@ -605,8 +603,8 @@ tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/cuda-module.bats tests/cli/device.bats tests/cli/device-ranks.bats
-CHECK_LONG_TESTS += tests/device/products.py
+CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/cuda-module.bats tests/cli/device.bats
+CHECK_LONG_TESTS += tests/cli/device-ranks.bats tests/device/products.py
 EXTRA_DIST += $(filter %.bats,$(CUDA_HOST_TESTS)) tests/device/on-gpu tests/device/layers.py tests/device/faults.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
@@ -624,7 +622,8 @@ EXTRA_DIST += tests/cli/strategies.py
 CHECK_TESTS += tests/cli/embedding.bats
 
 # ONNX files
-CHECK_TESTS += tests/cli/onnx.bats tests/cli/onnx-file.py tests/cli/onnx-cases.py tests/cli/onnx-referee.py
+CHECK_TESTS += tests/cli/onnx.bats tests/cli/onnx-file.py tests/cli/onnx-cases.py
+CHECK_LONG_TESTS += tests/cli/onnx-referee.py
 VALGRIND_TESTS += tests/cli/onnx.bats
 
 # nn-bench load: against a server with bad manners
