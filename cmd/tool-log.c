@@ -4,12 +4,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "cmd/tool.h"
-
-static bool is_stdout(const char *path)
-{
-	return !path || strcmp(path, "-") == 0;
-}
 
 int nn_tool_log_open(struct nn_tool_log *l, const struct nn_opt_list *list,
 		     const struct nn_std_options *std, struct nn_error *err)
@@ -20,8 +16,9 @@ int nn_tool_log_open(struct nn_tool_log *l, const struct nn_opt_list *list,
 	l->begin_s = nn_now_s();
 	if (!std->log)
 		return 0;
-	if (is_stdout(std->log) && is_stdout(std->output))
-		return nn_fail(err, NN_EUSAGE, "--log=-: stdout is for the result; log to a file");
+	if (nn_is_stdout(std->log) && (!std->output || nn_is_stdout(std->output)))
+		return nn_fail(err, NN_EUSAGE, "--log=%s: stdout is for the result; log to a file",
+			       std->log);
 	if (nn_log_open(&l->log, std->log, false, err) < 0 || !(options = nn_opt_json(list, err)))
 		return -1;
 	nn_log_begin(l->log, "start");

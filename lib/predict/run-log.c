@@ -5,20 +5,18 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "base/sha256.h"
 #include "predict/run.h"
-
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
 
 int nn_run_open_log(struct nn_run *r, struct nn_error *err)
 {
 	r->begin_s = nn_now_s();
-	if (is_stdout(r->p->log) && (!r->p->output || is_stdout(r->p->output)))
+	if (r->p->log && nn_is_stdout(r->p->log) &&
+	    (!r->p->output || nn_is_stdout(r->p->output)))
 		return nn_fail(err, NN_EUSAGE,
-			       "--log=-: the answers go to stdout; give them a file with -o FILE");
+			       "--log=%s: the answers go to stdout; give them a file with -o FILE",
+			       r->p->log);
 	return nn_log_open(&r->log, r->p->log, false, err);
 }
 

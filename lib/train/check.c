@@ -194,7 +194,7 @@ static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 
 static bool is_stdout(const char *path)
 {
-	return path && strcmp(path, "-") == 0;
+	return path && nn_is_stdout(path);
 }
 
 static bool model_to_stdout(const struct nn_train_setup *s)
@@ -218,21 +218,24 @@ static bool is_text(const char *path)
 /* What stdout may carry where the model does not go there. */
 static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 {
-	const char *name = is_stdout(s->std->log)              ? "log"
-			   : is_stdout(s->train->plot)         ? "plot"
-			   : is_stdout(s->train->ranks.record) ? "record"
-							       : NULL;
+	const struct {
+		const char *name, *path, *wanted; /* NULL: it may, where the model does not */
+	} outputs[] = {
+		{ "log", s->std->log, NULL },
+		{ "plot", s->train->plot, NULL },
+		{ "record", s->train->ranks.record, NULL },
+		{ "checkpoint", s->train->checkpoint, "a state needs a file" },
+		{ "cache", s->train->cache, "expected the name of a file" },
+		{ "spool", nn_spool_file(s->train), "expected the name of a file, or a size" },
+	};
 
-	if (name && model_to_stdout(s))
-		return nn_fail(err, NN_EUSAGE,
-			       "--%s=-: the model goes to stdout; give it a file with -o FILE",
-			       name);
-	if (is_stdout(s->train->checkpoint))
-		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
-	if (is_stdout(s->train->cache))
-		return nn_fail(err, NN_EUSAGE, "--cache=-: expected the name of a file");
-	if (is_stdout(nn_spool_file(s->train)))
-		return nn_fail(err, NN_EUSAGE, "--spool=-: expected the name of a file, or a size");
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+		if (is_stdout(outputs[i].path) && (outputs[i].wanted || model_to_stdout(s)))
+			return nn_fail(err, NN_EUSAGE, "--%s=%s: %s", outputs[i].name,
+				       outputs[i].path,
+				       outputs[i].wanted ? outputs[i].wanted
+							 : "the model goes to stdout; give it "
+							   "a file with -o FILE");
 	return 0;
 }
 
@@ -322,7 +325,8 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 			return nn_fail(err, NN_EUSAGE, "%s%s: not with --folds, %s",
 				       i == 0 ? "-o, --" : "--", wrong[i].name, wrong[i].why);
 	if (is_stdout(s->std->log))
-		return nn_fail(err, NN_EUSAGE, "--log=-: the table of --folds goes to stdout");
+		return nn_fail(err, NN_EUSAGE, "--log=%s: the table of --folds goes to stdout",
+			       s->std->log);
 	return 0;
 }
 

@@ -371,6 +371,25 @@ kept() {
   [ ! -e new.st ]
 }
 
+@test "options: no two outputs go to stdout, by whatever name" {
+  printf 'x,y\n1,2.5\n2,3.5\n' >d.csv
+  train=(nn-train -q -m 'dense 1' --target=y --steps=1 d.csv)
+  nn-train -q -m 'dense 1' --target=y --steps=1 -o m.st d.csv
+  for name in - /dev/stdout /dev/fd/1; do
+    refused() { run -2 "$@"; [[ $output == *"=$name: "*stdout* ]] || { echo "$*: $output"; false; }; }
+    refused "${train[@]}" --log=$name
+    refused "${train[@]}" --plot=$name
+    refused "${train[@]}" --folds=2 --log=$name
+    refused "${train[@]}" --try=lr=0.1,0.2 --folds=2 --output=$name
+    refused nn-predict m.st d.csv --log=$name
+    refused nn-allreduce m.st m.st --log=$name
+    refused nn-bench run m.st --log=$name
+    run -2 "${train[@]}" -o new.st --checkpoint=$name
+    [[ $output == *"--checkpoint=$name: a state needs a file" ]]
+  done
+  [ ! -e new.st ]
+}
+
 @test "options: a signal that ends a tool leaves no temporary and no lock behind" {
   local name
   mkdir work

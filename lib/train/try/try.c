@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/output.h"
 #include "base/pool.h"
 #include "model/onnx.h"
 #include "train/try/try-inside.h"
@@ -27,10 +28,11 @@ static int check_alone(const struct nn_train_setup *s, struct nn_error *err)
 	if (nn_comm_env_size() != 1)
 		return nn_fail(err, NN_EUSAGE,
 			       "--try: trains on one rank, not under mpirun or srun");
-	if (s->std->output && strcmp(s->std->output, "-") == 0)
+	if (s->std->output && nn_is_stdout(s->std->output))
 		return nn_fail(err, NN_EUSAGE,
-			       "--output=-: the table of --try goes to stdout; give the model a "
-			       "file");
+			       "--output=%s: the table of --try goes to stdout; give the model a "
+			       "file",
+			       s->std->output);
 	if (!s->train->valid && s->train->folds == 0)
 		return nn_fail(err, NN_EUSAGE,
 			       "--try: needs rows that decide, --valid=FILE, --valid=FRACTION or "
