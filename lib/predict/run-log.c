@@ -12,8 +12,7 @@
 int nn_run_open_log(struct nn_run *r, struct nn_error *err)
 {
 	r->begin_s = nn_now_s();
-	if (r->p->log && nn_is_stdout(r->p->log) &&
-	    (!r->p->output || nn_is_stdout(r->p->output)))
+	if (r->p->log && nn_is_stdout(r->p->log) && (!r->p->output || nn_is_stdout(r->p->output)))
 		return nn_fail(err, NN_EUSAGE,
 			       "--log=%s: the answers go to stdout; give them a file with -o FILE",
 			       r->p->log);
