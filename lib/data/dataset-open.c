@@ -294,6 +294,10 @@ static int prepare(struct nn_dataset *ds, struct nn_schema *schema,
 		nn_schema_free(schema);
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
+	for (size_t i = 0; ds->fixed && ds->schema && i < want->n_inputs; i++)
+		if (nn_schema_take_lengths(&ds->schema->inputs[i], want->inputs[i].lengths,
+					   &want->inputs[i].shape, err) < 0)
+			return nn_fail_at(err, "the start model's nn.input");
 	for (size_t i = 0; ds->fixed && ds->schema && i < want->n_targets; i++)
 		if (nn_schema_ignore(&ds->schema->targets[i], want->targets[i].ignored, err) < 0)
 			return -1;

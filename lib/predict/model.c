@@ -142,26 +142,11 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 }
 
 /* A file from elsewhere, without nn.input: its rows are arrays of the shapes in its text. */
-static int complete_schema(struct nn_model *model, struct nn_error *err)
+static int make_inputs(struct nn_model *model, struct nn_error *err)
 {
 	struct nn_schema *schema = model->schema;
 	const struct nn_program *program = model->program;
 
-	for (size_t i = 0; i < schema->n_inputs && schema->n_inputs == (size_t)program->n_inputs;
-	     i++) {
-		size_t found = nn_shape_count(&schema->inputs[i].shape);
-		size_t wanted = nn_shape_count(&program->values[program->inputs[i]].shape);
-
-		if (found != wanted)
-			return nn_fail(err, NN_EFORMAT,
-				       "nn.input: found a shape of %zu value%s, nn.model has %zu",
-				       found, nn_s(found), wanted);
-	}
-	if (schema->n_inputs == (size_t)program->n_inputs)
-		return 0;
-	if (schema->n_inputs != 0)
-		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu input%s, expected %d",
-			       schema->n_inputs, nn_s(schema->n_inputs), program->n_inputs);
 	nn_free(schema->inputs); /* of an empty nn.input */
 	schema->inputs = nn_alloc((size_t)program->n_inputs, sizeof *schema->inputs, err);
 	if (!schema->inputs)
@@ -174,6 +159,32 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 		schema->inputs[i].rows = nn_program_categories(program, (int)i);
 		if (name && !(schema->inputs[i].name = nn_strdup(name, err)))
 			return -1;
+	}
+	return 0;
+}
+
+static int complete_schema(struct nn_model *model, struct nn_error *err)
+{
+	struct nn_schema *schema = model->schema;
+	const struct nn_program *program = model->program;
+
+	if (schema->n_inputs == 0 && make_inputs(model, err) < 0)
+		return -1;
+	if (schema->n_inputs != (size_t)program->n_inputs)
+		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu input%s, expected %d",
+			       schema->n_inputs, nn_s(schema->n_inputs), program->n_inputs);
+	for (size_t i = 0; i < schema->n_inputs; i++) {
+		const struct nn_value *value = &program->values[program->inputs[i]];
+		size_t found = nn_shape_count(&schema->inputs[i].shape);
+		size_t wanted = nn_shape_count(&value->shape);
+
+		if (found != wanted)
+			return nn_fail(err, NN_EFORMAT,
+				       "nn.input: found a shape of %zu value%s, nn.model has %zu",
+				       found, nn_s(found), wanted);
+		if (nn_schema_take_lengths(&schema->inputs[i], value->lengths, &value->shape, err) <
+		    0)
+			return nn_fail_at(err, "nn.input");
 	}
 	return 0;
 }

@@ -74,6 +74,28 @@ assert ((o["output"] >= 0) == (np.arange(9) < lengths[:, None])).all()
 PYTHON
 }
 
+@test "lengths: what the net's text says of them holds for models and weights made elsewhere, too" {
+  local model file
+  for model in rows steps; do
+    cd "$BATS_TEST_TMPDIR"
+    "${PYTHON:-python3}" "$NN_SRC/tests/cli/lengths.py" elsewhere "$BATS_FILE_TMPDIR/$model.st"
+    cd "$BATS_FILE_TMPDIR"
+    for file in other.npz packed.npz all.npy rows.jsonl; do
+      nn-predict $model.st $file --emit=logits --to=jsonl >"$BATS_TEST_TMPDIR/want"
+      nn-predict "$BATS_TEST_TMPDIR/bare.st" $file --to=jsonl | cmp - "$BATS_TEST_TMPDIR/want"
+      nn-predict "$BATS_TEST_TMPDIR/unsaid.st" $file --emit=logits --to=jsonl | cmp - "$BATS_TEST_TMPDIR/want"
+      nn-predict -m "$BATS_TEST_TMPDIR/text.nn" "$BATS_TEST_TMPDIR/weights.st" $file --to=jsonl | cmp - "$BATS_TEST_TMPDIR/want"
+    done
+  done
+  nn-train -q -m steps.st packed-steps.npz --epochs=1 -o "$BATS_TEST_TMPDIR/a.st"
+  nn-train -q -m "$BATS_TEST_TMPDIR/unsaid.st" packed-steps.npz --epochs=1 -o "$BATS_TEST_TMPDIR/b.st"
+  nn-predict "$BATS_TEST_TMPDIR/a.st" all.npy | cmp - <(nn-predict "$BATS_TEST_TMPDIR/b.st" all.npy)
+  run -1 nn-predict "$BATS_TEST_TMPDIR/fixed.st" all.npy
+  [[ $output == *'fixed.st: nn.input: lengths are true, but the input of nn.model has no ?' ]]
+  run -1 nn-predict "$BATS_TEST_TMPDIR/columns.st" all.npy
+  [[ $output == *'columns.st: nn.input: has columns and no "lengths":true, but the input of nn.model has a ?' ]]
+}
+
 # refused TEXT FILE MESSAGE [STATUS]
 refused() {
   run -"${4:-1}" nn-train -q -m "$1" "$2" --loss=cross-entropy --epochs=1 -o "$BATS_TEST_TMPDIR/x.st"

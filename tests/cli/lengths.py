@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Rows of different length beside PyTorch's packed sequences, and its attention with a mask of keys: in f64 the weights after a
 # step of SGD.
-# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score|beside|scored|missing
+# usage: lengths.py data|compare|attention|weighed|weights|numbers|regression|score|beside|scored|missing|elsewhere MODEL
 import json
 import subprocess
 import sys
@@ -385,7 +385,26 @@ def missing():
     print(*means)
 
 
+def elsewhere(model):
+    """A trained model as others write them: without nn.input and nn.target, without the lengths in it, and its weights alone."""
+    raw = open(model, "rb").read()
+    n = int.from_bytes(raw[:8], "little")
+    head, values = json.loads(raw[8 : 8 + n]), raw[8 + n :]
+    known = head["__metadata__"]
+    without = json.dumps({k: v for k, v in json.loads(known["nn.input"]).items() if k != "lengths"})
+    for name, metadata in (
+        ("bare", {k: known[k] for k in ("nn.model", "nn.version")}),
+        ("unsaid", known | {"nn.input": without}),
+        ("fixed", known | {"nn.model": known["nn.model"].replace("?x2 max=9", "9x2")}),
+        ("columns", known | {"nn.input": without[:-1] + ',"columns":' + json.dumps([{"kind": "number"}] * 18) + "}"}),
+        ("weights", {}),
+    ):
+        text = json.dumps(head | {"__metadata__": metadata}).encode()
+        open(f"{name}.st", "wb").write(len(text).to_bytes(8, "little") + text + values)
+    open("text.nn", "w").write(known["nn.model"])
+
+
 modes = {"data": data, "compare": compare, "attention": attention, "weighed": weighed, "weights": weights}
 modes |= {"beside": beside, "scored": scored}
-modes |= {"numbers": numbers, "regression": regression, "score": score, "missing": missing}
-modes[sys.argv[1]]()
+modes |= {"numbers": numbers, "regression": regression, "score": score, "missing": missing, "elsewhere": elsewhere}
+modes[sys.argv[1]](*sys.argv[2:])

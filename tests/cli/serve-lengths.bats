@@ -119,6 +119,25 @@ shared() {
   done
 }
 
+@test "serve: a model from elsewhere, without nn.input, knows from its text that rows have lengths" {
+  python3 - <<'P'
+import json, struct
+raw = open("rows.st", "rb").read()
+n = int.from_bytes(raw[:8], "little")
+head = json.loads(raw[8:8 + n])
+head["__metadata__"] = {k: head["__metadata__"][k] for k in ("nn.model", "nn.version")}
+head = json.dumps(head).encode()
+open("bare.st", "wb").write(struct.pack("<Q", len(head)) + head + raw[8 + n:])
+P
+  python3 -c 'import zipfile; open("all.npy", "wb").write(zipfile.ZipFile("two.npz").read("a.npy"))' # all of 9 steps
+  serve bare.st
+  ask 200 /predict/bare --data-binary @rows.jsonl
+  nn-predict --emit=logits rows.st rows.jsonl | cmp answer -
+  ask 200 /predict/bare --data-binary @all.npy
+  nn-predict --emit=logits rows.st all.npy | cmp answer -
+  stop
+}
+
 @test "serve: metadata says -1 for the steps of a row" {
   serve rows.st steps.st
   ask 200 /v2/models/steps

@@ -103,6 +103,20 @@ size_t nn_schema_values(const struct nn_input_schema *input)
 	return nn_shape_count(&shape);
 }
 
+int nn_schema_take_lengths(struct nn_input_schema *input, bool lengths,
+			   const struct nn_shape *shape, struct nn_error *err)
+{
+	if (input->lengths == lengths)
+		return 0;
+	if (input->lengths || input->columns)
+		return nn_fail(err, NN_EFORMAT, "%s, but the input of nn.model has %s ?",
+			       lengths ? "has columns and no \"lengths\":true" : "lengths are true",
+			       lengths ? "a" : "no");
+	input->lengths = true;
+	input->shape = *shape;
+	return 0;
+}
+
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column)
 {
 	return column->category && !input->rows ? column->n_values : 1;

@@ -108,6 +108,12 @@ struct nn_schema {
 void nn_schema_free(struct nn_schema *schema);
 /* The input whose rows are of different length; n_inputs: there is none. */
 size_t nn_schema_lengths(const struct nn_schema *schema);
+/*
+ * What the net's text says of the rows of an input, its shape that of the longest: a file made
+ * elsewhere need not say that they are of different length. -1: it says something else.
+ */
+int nn_schema_take_lengths(struct nn_input_schema *input, bool lengths,
+			   const struct nn_shape *shape, struct nn_error *err);
 /* Values that columns speak of: those of a row, or of one of its steps. */
 size_t nn_schema_values(const struct nn_input_schema *input);
 /* Values that a column of an input becomes: 1, or one per category. */
