@@ -171,6 +171,23 @@ says() {
   train --steps=1 one
 }
 
+@test "pictures: a class that is not UTF-8, of a folder or a .cls, is refused by its bytes before anything is trained" {
+  mkdir -p latin/$'gr\xfcn'
+  cp train/green/00.png latin/$'gr\xfcn'
+  says 1 'nn-train: latin/gr\xFCn/00.png: label "gr\xFCn": byte 0xfc is not UTF-8' nn-train -q -m 'dense ?' -o latin.st latin
+  tar cf latin.tar latin
+  says 1 'nn-train: latin.tar: sample latin/gr\xFCn/00: label "gr\xFCn": byte 0xfc is not UTF-8' nn-train -q -m 'dense ?' -o latin.st latin.tar
+  mkdir told
+  cp train/green/00.png told/0.png
+  printf 'blau\xff\n' >told/0.cls
+  tar cf told.tar told
+  says 1 'nn-train: told.tar: sample told/0: label "blau\xFF": byte 0xff is not UTF-8' nn-train -q -m 'dense ?' -o latin.st told.tar
+  [ ! -e latin.st ]
+  mv latin/gr* latin/grün
+  nn-train -q -m 'dense 1' --steps=1 -o umlaut latin
+  nn-predict --info umlaut | grep -q grün
+}
+
 @test "pictures: tars that are cut, damaged or sly" {
   train() { nn-train -q -m 'dense ?' -o no "$@"; }
   says 1 'nn-train: links.tar: member red/b.png is a link, expected a file' train links.tar

@@ -4,7 +4,19 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "data/picture/labels.h"
+
+/* A model file keeps labels as JSON, which is UTF-8. */
+static int check_text(const char *label, const char *place, struct nn_error *err)
+{
+	size_t n = strlen(label), good = nn_utf8_prefix(label, n);
+	char quoted[NN_QUOTED];
+
+	return good == n ? 0
+			 : nn_fail(err, NN_EFORMAT, "%s: label \"%s\": byte 0x%02x is not UTF-8",
+				   place, nn_quote(quoted, label, n), (unsigned char)label[good]);
+}
 
 int nn_picture_labels_add(struct nn_picture_labels *l, struct nn_coding *coding, const char *label,
 			  bool told, const char *place, struct nn_error *err)
@@ -16,6 +28,8 @@ int nn_picture_labels_add(struct nn_picture_labels *l, struct nn_coding *coding,
 			       "%s: has no label: it lies in no folder of a class, and no targets "
 			       "are given",
 			       place);
+	if (check_text(label, place, err) < 0)
+		return -1;
 	if (!l->words && !(l->words = nn_coding_words(coding, false, err)))
 		return -1;
 	id = nn_words_add(l->words, label, strlen(label), err);
