@@ -366,7 +366,7 @@ VALGRIND_TESTS += tests/lib/data tests/lib/augment tests/lib/data-array tests/li
 
 # rows of different length, beside PyTorch's packed sequences
 CHECK_TESTS += tests/cli/lengths.bats tests/cli/lengths-weight.bats tests/cli/lengths-numbers.bats tests/cli/lengths-missing.bats \
-	tests/cli/lengths-score.bats
+	tests/cli/lengths-score.bats tests/cli/lengths-rows.bats
 EXTRA_DIST += tests/cli/lengths.py
 
 # rows that are made ahead of the steps

@@ -390,7 +390,7 @@ int nn_dataset_new_like(struct nn_dataset **dataset, struct nn_dataset *training
 	return *dataset ? reserve(*dataset, err) : -1;
 }
 
-static struct nn_dataset *new_known(const struct nn_known *known, struct nn_error *err)
+struct nn_dataset *nn_dataset_new_known(const struct nn_known *known, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 
@@ -401,6 +401,7 @@ static struct nn_dataset *new_known(const struct nn_known *known, struct nn_erro
 	ds->schema = known->schema;
 	ds->coding = known->coding;
 	ds->rules.table = known->table;
+	ds->passes = known->passes;
 	if ((!known->target || (ds->rules.target = nn_strdup(known->target, err))) &&
 	    (!known->weight || (ds->rules.weight = nn_strdup(known->weight, err))) &&
 	    reserve(ds, err) == 0)
@@ -430,7 +431,7 @@ static int read_targets(struct nn_dataset *ds, const char *path, struct nn_error
 int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
 			    const struct nn_known *known, struct nn_error *err)
 {
-	struct nn_dataset *ds = new_known(known, err);
+	struct nn_dataset *ds = nn_dataset_new_known(known, err);
 
 	return ds ? give(dataset, ds, read_targets(ds, path, err)) : -1;
 }
@@ -449,7 +450,7 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 			  const struct nn_format *format, bool targets,
 			  const struct nn_known *known, struct nn_error *err)
 {
-	struct nn_dataset *ds = new_known(known, err);
+	struct nn_dataset *ds = nn_dataset_new_known(known, err);
 	struct nn_reading reading = { format, NULL, true, targets };
 
 	/* rows are taken once and in order: large arrays may as well stay where they are */

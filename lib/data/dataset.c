@@ -31,6 +31,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_input_close(ds->files.stream);
 	nn_picture_store_free(ds->files.pictures);
 	nn_sequences_free(ds->sequences);
+	nn_bad_rows_free(&ds->bad);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->rules.target);

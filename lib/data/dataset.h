@@ -82,6 +82,20 @@ struct nn_data_files {
 	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
 };
 
+/* Rows that cannot be used, in order, while those around them can (bad-rows.c). */
+struct nn_bad_rows {
+	struct nn_block rows; /* struct nn_bad_row [n] */
+	size_t n;
+};
+struct nn_bad_row {
+	size_t row; /* its number; of one that was left out that of the row behind it */
+	bool there; /* it has a place among the rows, whose values mean nothing */
+	char *why;
+};
+void nn_bad_rows_clear(struct nn_bad_rows *bad);
+void nn_bad_rows_free(struct nn_bad_rows *bad);
+const struct nn_bad_row *nn_bad_row(const struct nn_bad_rows *bad, size_t i); /* NULL: no more */
+
 struct nn_dataset {
 	size_t rows;
 	struct nn_data_rules rules;
@@ -95,6 +109,8 @@ struct nn_dataset {
 	bool fixed;    /* schema of a start model: nothing is learned */
 	bool borrowed; /* schema and coding belong to somebody else */
 	bool lenient;  /* labels that the schema does not have become class -1 and are counted */
+	bool passes;   /* of rows of different length those that are bad are passed over */
+	struct nn_bad_rows bad;
 	struct nn_unseen unseen;
 	struct nn_data_input *inputs;
 	struct nn_data_target *targets;
@@ -153,6 +169,8 @@ struct nn_file_rows;
 void nn_file_rows_free(struct nn_file_rows *rows); /* NULL allowed */
 /* streamed.c: has an input or a target rows in a file of arrays or a cache? */
 bool nn_dataset_in_files(const struct nn_dataset *ds);
+/* A row is bad, *err says why: 0 where that is noted in `bad` and reading goes on, else -1. */
+int nn_dataset_pass(struct nn_dataset *ds, size_t row, bool there, struct nn_error *err);
 /* Rows of an input, or of any, that do not lie in memory, and one of them as its file has it. */
 static inline bool nn_dataset_input_streams(const struct nn_dataset *ds, size_t input)
 {
@@ -329,6 +347,7 @@ struct nn_known {
 	enum nn_dtype dtype;
 	const char *target; /* --target */
 	const char *weight; /* what its rows weigh, where the file has it; NULL: nobody asks */
+	bool passes;        /* as struct nn_dataset has it */
 	struct nn_table_form table;
 };
 /* The targets of a file of their own. */
@@ -337,6 +356,8 @@ int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
 /* Those of rows that were read whole, so that they may be for each of their steps. */
 int nn_dataset_add_targets(struct nn_dataset *dataset, const char *path,
 			   const struct nn_known *known, struct nn_error *err);
+/* A dataset without rows, to be read a row at a time; NULL: an error. */
+struct nn_dataset *nn_dataset_new_known(const struct nn_known *known, struct nn_error *err);
 /* Inputs of an open file, and targets where they are asked for. */
 int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 			  const struct nn_format *format, bool targets,

@@ -7,6 +7,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/cache/cache.h lib/data/cache/key.c lib/data/cache/read.c lib/data/cache/write.c \
 	lib/data/array/array.c lib/data/array/array.h lib/data/array/dataset.c \
 	lib/data/array/file-rows.c lib/data/array/file-rows.h lib/data/array/stay.c \
+	lib/data/bad-rows.c \
 	lib/data/batch.c \
 	lib/data/characters.c \
 	lib/data/cifar.c \
@@ -31,6 +32,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/order.c \
 	lib/data/rows/array.c \
 	lib/data/rows/out.c \
+	lib/data/rows/steps.c \
 	lib/data/rows/table.c \
 	lib/data/rows/whole.c \
 	lib/data/rows/rows.c \

@@ -95,7 +95,9 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 						      : nn_format_of(r->input, err);
 	if (!r->format || (beside && !lengths && open_targets(r, targets, err) < 0))
 		return -1;
-	r->ops = r->format->rows && !lengths ? r->format->rows : &nn_rows_whole;
+	r->ops = r->format->lines && lengths && !r->options.want_target ? &nn_rows_steps
+		 : r->format->rows && !lengths                          ? r->format->rows
+									: &nn_rows_whole;
 	if (r->ops->open(r, in_data, err) < 0 ||
 	    (beside && lengths && open_targets(r, targets, err) < 0))
 		return -1;
@@ -132,6 +134,7 @@ void nn_rows_close(struct nn_rows *r)
 	nn_dataset_free(r->scored);
 	nn_table_close(&r->table);
 	nn_rows_pictures_free(r->pictures);
+	nn_rows_steps_free(r->steps);
 	nn_plan_free(&r->plan);
 	nn_array_free(&r->array);
 	nn_input_close(r->input);
@@ -173,7 +176,7 @@ bool nn_rows_suit_arrays(const struct nn_rows *r)
 
 bool nn_rows_header(const struct nn_rows *r)
 {
-	return r->table.header || (r->format && r->format->named);
+	return r->table.header || (r->format && (r->format->named || r->format->lines));
 }
 
 int64_t nn_rows_total(const struct nn_rows *r)

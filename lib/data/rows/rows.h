@@ -33,6 +33,8 @@ struct nn_rows {
 	struct nn_array array;    /* whole: Fortran order */
 	struct nn_dataset *whole; /* what is read whole */
 	size_t at, rows;          /* in the current array */
+	size_t bad_at;            /* in the rows of `whole` that were bad when they were read */
+	struct nn_rows_steps *steps; /* lines of rows of different length; NULL: it is none */
 	struct nn_rows_stream {
 		struct nn_npy_header header;
 		bool inside;          /* an array has begun and not ended */
@@ -66,8 +68,16 @@ struct nn_rows_out {
 	bool array_end;
 };
 
-/* whole.c: of a format without rows of its own. */
+/*
+ * whole.c: of a format without rows of its own; and a row of `whole`, with its targets where they
+ * are not in a file of their own.
+ */
 extern const struct nn_rows_ops nn_rows_whole;
+int nn_rows_put_whole(struct nn_rows *rows, struct nn_rows_out *out, uint64_t row,
+		      struct nn_error *err);
+/* steps.c: JSON lines of rows of different length, without their targets. */
+extern const struct nn_rows_ops nn_rows_steps;
+void nn_rows_steps_free(struct nn_rows_steps *steps); /* NULL allowed */
 /* picture/rows-picture.c: of formats of pictures. */
 void nn_rows_pictures_free(struct nn_rows_pictures *pictures); /* NULL allowed */
 /* out.c: targets of the row from the file of targets; -1 when it has no more. */

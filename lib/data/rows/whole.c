@@ -8,13 +8,14 @@ static int open_whole(struct nn_rows *r, bool targets, struct nn_error *err)
 				  .coding = r->coding,
 				  .dtype = r->dtype,
 				  .target = r->target,
-				  .weight = r->weight };
+				  .weight = r->weight,
+				  .passes = r->options.on_error != NN_ON_ERROR_FAIL };
 
 	return nn_dataset_open_whole(&r->whole, r->input, r->format, targets, &known, err);
 }
 
-/* Values of a row, and its targets where they are not in a file of their own. */
-static int put_row(struct nn_rows *r, struct nn_rows_out *out, uint64_t row, struct nn_error *err)
+int nn_rows_put_whole(struct nn_rows *r, struct nn_rows_out *out, uint64_t row,
+		      struct nn_error *err)
 {
 	bool targets = !r->scored && out->targets && r->options.want_target;
 	struct nn_source source = nn_dataset_source(r->whole);
@@ -49,19 +50,31 @@ static int put_row(struct nn_rows *r, struct nn_rows_out *out, uint64_t row, str
 	return 0;
 }
 
+/* The next row, unless it was bad when it was read. */
+static int put_next(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	const struct nn_bad_row *bad = nn_bad_row(&r->whole->bad, r->bad_at);
+
+	if (!bad || bad->row != r->at)
+		return nn_rows_put_whole(r, out, r->at++, err);
+	r->at += bad->there;
+	r->bad_at++;
+	return nn_fail(err, NN_EFORMAT, "%s", bad->why);
+}
+
 static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	size_t rows = nn_dataset_rows(r->whole);
 
-	while (out->n < out->max && r->at < rows) {
+	while (out->n < out->max && (r->at < rows || r->bad_at < r->whole->bad.n)) {
 		int bad;
 
-		bad = put_row(r, out, r->at++, err) < 0 ? nn_rows_take_bad(r, out, err) : 0;
+		bad = put_next(r, out, err) < 0 ? nn_rows_take_bad(r, out, err) : 0;
 		if (bad < 0 || (r->scored && nn_rows_put_scored(r, bad ? NULL : out, err) < 0))
 			return -1;
 		out->n += bad != 1;
 	}
-	r->ended = r->at == rows;
+	r->ended = r->at == rows && r->bad_at == r->whole->bad.n;
 	return 0;
 }
 

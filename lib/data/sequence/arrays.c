@@ -117,7 +117,7 @@ static int bad_category(const struct nn_dataset *ds, size_t step, size_t value, 
 		row++;
 	if (source->stride > 1)
 		snprintf(column, sizeof column, ", column %zu", value + 1);
-	snprintf(at, sizeof at, "%s: row %zu, step %zu%s", place, row + 1,
+	snprintf(at, sizeof at, "%s: row %zu, step %zu%s", place, ds->sequences->before + row + 1,
 		 step - nn_sequence_begin(ds->sequences, row) + 1, column);
 	return nn_dataset_bad_category(nn_row_value(source, step, value), most, at, err);
 }
@@ -131,9 +131,18 @@ static int take_categories(struct nn_dataset *ds, const char *place,
 	const struct nn_row_block *source = &ds->inputs[ds->sequences->input].source;
 	size_t count = 0, most = want ? want->rows : schema->rows, step, value;
 
-	if (nn_dataset_find_bad_category(source, nn_sequence_begin(ds->sequences, ds->rows),
-					 source->stride, most, &count, &step, &value))
-		return bad_category(ds, step, value, most, place, err);
+	for (size_t r = 0; r < ds->rows; r++) {
+		size_t begin = nn_sequence_begin(ds->sequences, r);
+		struct nn_row_block row = *source;
+
+		row.data = (const char *)source->data +
+			   begin * source->stride * nn_dtype_size(source->dtype);
+		if (nn_dataset_find_bad_category(&row, nn_sequence_length(ds->sequences, r),
+						 row.stride, most, &count, &step, &value) &&
+		    (bad_category(ds, begin + step, value, most, place, err),
+		     nn_dataset_pass(ds, r, true, err)) < 0)
+			return -1;
+	}
 	if (want)
 		schema->rows = most ? most : count + (count == 0);
 	return 0;
@@ -152,6 +161,38 @@ int nn_sequences_take_input(struct nn_dataset *ds, const char *place,
 		       : nn_dataset_step_columns(ds, i, want != NULL, err);
 }
 
+/* Row by row, so that one whose values are not finite is bad alone. */
+static int convert_rows(struct nn_dataset *ds, struct nn_array *a, const char *place,
+			const struct nn_st_tensor *steps, struct nn_error *err)
+{
+	const struct nn_sequences *s = ds->sequences;
+	size_t step = nn_sequences_step(ds), from = nn_dtype_size(steps->dtype),
+	       to = nn_dtype_size(ds->dtype), bytes;
+	struct nn_samples how = { steps->dtype,
+				  ds->dtype,
+				  place,
+				  0,
+				  step,
+				  nn_dataset_nan_allowed(ds, s->input),
+				  (const size_t *)s->ends.data };
+
+	*a = (struct nn_array){ .dtype = ds->dtype, .shape = steps->shape };
+	if (!nn_mul(nn_shape_count(&steps->shape), to, &bytes))
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for its values", place);
+	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
+		return -1;
+	a->data = a->block.data;
+	for (size_t r = 0; r < ds->rows; r++) {
+		how.first = nn_sequence_begin(s, r) * step;
+		if (nn_samples_convert(&how, (const char *)steps->data + how.first * from,
+				       nn_sequence_length(s, r) * step,
+				       (char *)a->block.data + how.first * to, err) < 0 &&
+		    nn_dataset_pass(ds, r, true, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Values of the input, whose lengths are known; tensor: as the file has it. */
 static int take_values(struct nn_dataset *ds, const char *place, const struct nn_st_tensor *tensor,
 		       const struct nn_want_input *want, struct nn_error *err)
@@ -168,7 +209,9 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 			      step * nn_dtype_size(tensor->dtype), &room, err);
 		packed.data = room.data;
 	}
-	if (status == 0)
+	if (status == 0 && ds->passes && nn_sample_type(tensor->dtype, ds->dtype) != NN_U8)
+		status = convert_rows(ds, &input->array, place, &packed, err);
+	else if (status == 0)
 		status = nn_array_of_steps(&input->array, place, &packed,
 					   (const size_t *)ds->sequences->ends.data, ds->dtype,
 					   nn_dataset_nan_allowed(ds, ds->sequences->input), err);

@@ -63,7 +63,8 @@ int nn_line_reader_open(struct nn_line_reader *l, struct nn_dataset *ds, struct 
 		return 0;
 	nn_limit_option(NN_LIMIT_DEPTH, 0, l->depth_said);
 	l->targets = nn_alloc(ds->schema->n_targets, sizeof *l->targets, err);
-	if (!l->targets)
+	l->before = nn_alloc(ds->schema->n_targets, sizeof *l->before, err);
+	if (!l->targets || !l->before)
 		return -1;
 	l->n_targets = ds->schema->n_targets;
 	for (size_t i = 0; i < l->n_targets; i++)
@@ -79,6 +80,7 @@ void nn_line_reader_close(struct nn_line_reader *l)
 		nn_block_free(&l->targets[i].values);
 	}
 	nn_free(l->targets);
+	nn_free(l->before);
 	nn_pull_keys_free(l->keys);
 	nn_block_free(&l->text);
 	nn_block_free(&l->weights);
@@ -345,12 +347,40 @@ static int check_target(struct nn_line_reader *l, struct nn_line_target *t, stru
 		       t->elements, nn_s(t->elements), l->length, nn_s(l->length));
 }
 
+/* The object of a line, checked: its steps, targets and weight. */
+static int read_line(struct nn_line_reader *l, struct nn_block *values, size_t at,
+		     struct nn_error *err)
+{
+	struct nn_pull p;
+	int status;
+
+	for (size_t i = 0; i < l->n_targets; i++)
+		l->targets[i].row = 0;
+	l->weight = -1;
+	nn_pull_begin(&p, l->text.data, l->record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false,
+		      err);
+	p.depth_said = l->depth_said;
+	p.nulls = nn_dataset_nan_allowed(l->ds, 0);
+	nn_pull_once(&p, l->keys);
+	status = read_object(l, &p, values, at, err);
+	for (size_t i = 0; status == 0 && i < l->n_targets; i++)
+		status = check_target(l, &l->targets[i], err);
+	return status == 0 ? take_weight(l, err) : -1;
+}
+
+/* What targets were before a line, values of theirs that lie in their blocks included. */
+static void put_back(struct nn_line_target *t, const struct nn_line_target *before)
+{
+	struct nn_block values = t->values;
+
+	*t = *before;
+	t->values = values;
+}
+
 int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_t at,
 			struct nn_error *err)
 {
-	struct nn_record record;
-	struct nn_pull p;
-	int status = nn_lines_next(&l->csv, &record, err);
+	int status = nn_lines_next(&l->csv, &l->record, err);
 
 	if (status <= 0)
 		return status;
@@ -360,21 +390,16 @@ int nn_line_reader_next(struct nn_line_reader *l, struct nn_block *values, size_
 	}
 	if (!l->input)
 		l->length = nn_sequence_length(l->ds->sequences, l->rows);
-	if (nn_block_reserve(&l->text, record.length + 1, err) < 0)
+	if (nn_block_reserve(&l->text, l->record.length + 1, err) < 0)
 		return -1;
-	memcpy(l->text.data, record.text, record.length);
-	for (size_t i = 0; i < l->n_targets; i++)
-		l->targets[i].row = 0;
-	l->weight = -1;
-	nn_pull_begin(&p, l->text.data, record.length, (unsigned)nn_limit(NN_LIMIT_DEPTH), false, err);
-	p.depth_said = l->depth_said;
-	p.nulls = nn_dataset_nan_allowed(l->ds, 0);
-	nn_pull_once(&p, l->keys);
-	status = read_object(l, &p, values, at, err);
-	for (size_t i = 0; status == 0 && i < l->n_targets; i++)
-		status = check_target(l, &l->targets[i], err);
-	if (status == 0)
-		status = take_weight(l, err);
-	l->rows++;
-	return status < 0 ? nn_fail_at(err, "%s:%" PRIu64, l->file, record.line) : 1;
+	memcpy(l->text.data, l->record.text, l->record.length);
+	if (l->n_targets)
+		memcpy(l->before, l->targets, l->n_targets * sizeof *l->before);
+	status = read_line(l, values, at, err) < 0 ? 2 : 1;
+	for (size_t i = 0; status == 2 && i < l->n_targets; i++)
+		put_back(&l->targets[i], &l->before[i]);
+	l->rows += status == 1;
+	if (status == 2)
+		nn_fail_at(err, "%s:%" PRIu64, l->file, l->record.line);
+	return status == 2 && err->code == NN_ENOMEM ? -1 : status;
 }

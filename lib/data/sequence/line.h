@@ -32,9 +32,11 @@ struct nn_line_reader {
 	struct nn_csv csv;
 	struct nn_block text; /* the line, to be written to */
 	struct nn_pull_keys *keys;
-	struct nn_line_target *targets;
+	struct nn_line_target *targets, *before; /* before: as they were, of a line that is bad */
 	size_t n_targets; /* that are read; 0: none */
 	size_t rows;      /* that were read */
+	struct nn_record
+		record;   /* the line, as it stands in the file, until the next one is read */
 	size_t length;    /* steps of the row */
 	bool weighs;      /* rows have weights, as the first one says; its rows that were read: */
 	struct nn_block weights; /* double [rows] */
@@ -48,7 +50,8 @@ int nn_line_reader_open(struct nn_line_reader *reader, struct nn_dataset *ds,
 void nn_line_reader_close(struct nn_line_reader *reader);
 /*
  * The next line that is not blank: its steps as the type of batches behind the `at` values that
- * are there, its targets behind those of the rows before. 1, 0 at the end, -1.
+ * are there, its targets behind those of the rows before. 1, 0 at the end, -1; 2: the line is bad,
+ * *err says why, nothing of it was taken, and the next one can be had.
  */
 int nn_line_reader_next(struct nn_line_reader *reader, struct nn_block *values, size_t at,
 			struct nn_error *err);

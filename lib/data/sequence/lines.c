@@ -117,10 +117,11 @@ static int read_rows(struct nn_dataset *ds, struct nn_line_reader *l, struct nn_
 	size_t step = nn_sequences_step(ds), at = 0;
 	int status;
 
-	while ((status = nn_line_reader_next(l, values, at, err)) == 1) {
-		if (nn_sequences_add(ds, l->file, l->length, err) < 0)
+	while ((status = nn_line_reader_next(l, values, at, err)) > 0) {
+		if (status == 2 ? nn_dataset_pass(ds, ds->rows, false, err) < 0
+				: nn_sequences_add(ds, l->file, l->length, err) < 0)
 			return -1;
-		at += l->length * step;
+		at += status == 1 ? l->length * step : 0;
 	}
 	return status;
 }
@@ -133,6 +134,26 @@ static int take_values(struct nn_dataset *ds, const char *file, const struct nn_
 	input->array.data = input->array.block.data;
 	input->array.dtype = ds->dtype;
 	return nn_sequences_take_input(ds, file, want, err);
+}
+
+int nn_sequences_read_line(struct nn_dataset *ds, struct nn_line_reader *l, struct nn_error *err)
+{
+	struct nn_sequences *s = ds->sequences;
+	int status;
+
+	s->before += ds->rows;
+	ds->rows = 0;
+	nn_bad_rows_clear(&ds->bad);
+	status = nn_line_reader_next(l, &ds->inputs[0].array.block, 0, err);
+	s->before += status == 2;
+	if (status != 1)
+		return status;
+	if (nn_sequences_add(ds, l->file, l->length, err) < 0)
+		return -1;
+	if (ds->bad.n == 0 && take_values(ds, l->file, NULL, err) < 0)
+		return -1;
+	nn_sequences_source(ds);
+	return 1;
 }
 
 int nn_sequences_read_lines(struct nn_dataset *ds, struct nn_input *input,
@@ -165,6 +186,7 @@ int nn_sequences_read_target_lines(struct nn_dataset *ds, struct nn_input *input
 	if (status == 0)
 		while ((status = nn_line_reader_next(&l, NULL, 0, err)) == 1)
 			;
+	status = status == 2 ? -1 : status;
 	if (status == 0 && l.rows != ds->rows)
 		status = nn_fail(err, NN_EFORMAT, "%s: found %zu row%s, expected %zu", l.file,
 				 l.rows, nn_s(l.rows), ds->rows);

@@ -172,10 +172,11 @@ int nn_sequences_new(struct nn_dataset *ds, struct nn_error *err)
 	return nn_block_reserve(&ds->sequences->ends, sizeof(size_t), err);
 }
 
-int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, struct nn_error *err)
+static int check_length(const struct nn_dataset *ds, const char *place, size_t length,
+			struct nn_error *err)
 {
-	struct nn_sequences *s = ds->sequences;
-	size_t most = ds->schema->inputs[s->input].shape.dim[0], row = ds->rows;
+	const struct nn_sequences *s = ds->sequences;
+	size_t most = ds->schema->inputs[s->input].shape.dim[0], row = s->before + ds->rows;
 
 	if (length == 0)
 		return nn_fail(err, NN_EFORMAT, "%s: row %zu has no steps, expected at least one",
@@ -186,6 +187,16 @@ int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, st
 			"%s: row %zu has %zu step%s, the model takes at most %zu (max= of its "
 			"input line)",
 			place, row + 1, length, nn_s(length), most ? most : (size_t)UINT32_MAX);
+	return 0;
+}
+
+int nn_sequences_add(struct nn_dataset *ds, const char *place, size_t length, struct nn_error *err)
+{
+	struct nn_sequences *s = ds->sequences;
+	size_t row = ds->rows;
+
+	if (check_length(ds, place, length, err) < 0 && nn_dataset_pass(ds, row, true, err) < 0)
+		return -1;
 	if (nn_block_reserve(&s->ends, (row + 1) * sizeof(size_t), err) < 0)
 		return nn_fail_at(err, "%s", place);
 	((size_t *)(void *)s->ends.data)[row] = nn_sequence_begin(s, row) + length;

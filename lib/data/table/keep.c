@@ -40,6 +40,24 @@ int nn_keep_init(struct nn_keep *keep, const struct nn_table *t, const char *lis
 	return status;
 }
 
+int nn_keep_names(struct nn_keep *keep, const char *list, struct nn_error *err)
+{
+	struct nn_columns names;
+	int status = nn_columns_parse(&names, list, err);
+
+	if (status < 0)
+		return -1;
+	keep->names = nn_alloc(names.n, sizeof *keep->names, err);
+	if (!keep->names)
+		status = -1;
+	for (size_t i = 0; status == 0 && i < names.n; i++) {
+		keep->names[i] = nn_strndup(names.name[i].text, names.name[i].length, err);
+		status = keep->names[keep->n++] ? 0 : -1;
+	}
+	nn_columns_free(&names);
+	return status;
+}
+
 void nn_keep_fini(struct nn_keep *keep)
 {
 	for (size_t i = 0; i < keep->n; i++)
@@ -81,6 +99,15 @@ static void add_member(struct nn_text *text, const struct nn_json *value)
 	default: /* null, or none; an array and an object are no field */
 		add(text, 'j', "null", 4);
 	}
+}
+
+void nn_keep_members(const struct nn_keep *keep, const struct nn_json *object, struct nn_text *text)
+{
+	for (size_t i = 0; i < keep->n; i++)
+		if (object)
+			add_member(text, nn_json_get(object, keep->names[i]));
+		else
+			add(text, 's', "", 0);
 }
 
 void nn_keep_add(const struct nn_keep *keep, struct nn_table *t, struct nn_text *text)

@@ -17,6 +17,12 @@ struct nn_keep {
 /* "COLUMN,...": names, or numbers from 1 where there is no header. */
 int nn_keep_init(struct nn_keep *keep, const struct nn_table *table, const char *list,
 		 struct nn_error *err);
+/* The same of lines that no table holds, which have members by name; and those of one: NULL has
+ * none. */
+int nn_keep_names(struct nn_keep *keep, const char *list, struct nn_error *err);
+struct nn_json;
+void nn_keep_members(const struct nn_keep *keep, const struct nn_json *object,
+		     struct nn_text *text);
 void nn_keep_fini(struct nn_keep *keep);
 /*
  * Add the fields of the record that nn_table_next has just read; what a bad record does not have is
