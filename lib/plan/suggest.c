@@ -153,9 +153,12 @@ static void take(struct search *s, unsigned set)
 	    (set & BIT(RECOMPUTE) && v.plan.fit.again_flops == 0) || /* gives nothing */
 	    (set & BIT(OFFLOAD) && v.plan.fit.spilled == 0))
 		return;
-	v.task.logs = s->plan->task->logs;
-	if (nn_fit_plan(&v.plan, v.plan.fit.micro, &fit, NULL) < 0)
-		fit = v.plan.fit;
+	fit = v.plan.fit;
+	if (v.task.logs != s->plan->task->logs) { /* what the command itself will choose */
+		v.task.logs = s->plan->task->logs;
+		if (nn_fit_choose(&v.plan, &fit, NULL) < 0)
+			fit = v.plan.fit;
+	}
 	*to = (struct nn_suggestion){ .total = nn_fit_need(s->plan, &fit), .device = fit.device };
 	nn_suggest_command(&to->command, s->command, v.instead, v.n);
 	s->taken[s->n++] = set;

@@ -86,10 +86,12 @@ train() {
   kept=$(plan --micro-batch=8 | jq .memory.total) least=$(plan --micro-batch=8 --offload | jq .memory.total)
   limit=$(((2 * kept + least) / 3))
   run -4 plan --memory=$limit
-  jq -e '[.suggestions[].command]|any(test(" --offload$"))' <<<"$output"
+  told=$(jq '.suggestions[]|select(.command|test(" --offload$")).total_bytes' <<<"$output")
   plan --memory=$limit --offload >some.json
   plan --micro-batch=8 --offload >all.json
   jq -e --argjson limit $limit '.fits and .memory.total <= $limit' some.json
+  off=$((told - $(jq .memory.total some.json)))
+  [ $((4 * ${off#-})) -lt $((kept - least)) ]
   jq -s -e '.[0].offload.bytes > 0 and .[0].offload.bytes < .[1].offload.bytes' some.json all.json
   plan --memory=$((kept + 1048576)) --offload | jq -e '.offload.bytes == 0 and .offload.layers == []'
 }
