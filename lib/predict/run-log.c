@@ -96,7 +96,7 @@ static int add_metric(void *arg, const char *name, double value, bool count)
 /* The figures of --score, of several outputs each under its name. */
 static void log_score(struct nn_run *r)
 {
-	for (size_t o = 0; o < nn_run_outputs(r); o++) {
+	for (size_t o = r->asked; o < r->asked + r->n_asked; o++) {
 		const char *name = r->model->program->outputs[o].name;
 
 		nn_log_begin(r->log, "score");

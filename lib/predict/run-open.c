@@ -63,7 +63,8 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 	    nn_run_open_ensemble(r, err) < 0 || nn_run_open_rows(r, err) < 0 ||
 	    nn_run_alloc_block(r, &r->blocks[0], r->batch, err) < 0)
 		return -1;
-	if ((o->score ? nn_run_open_score(r, err) : nn_run_open_writer(r, err)) < 0)
+	if (nn_run_find_outputs(r, err) < 0 ||
+	    (o->score ? nn_run_open_score(r, err) : nn_run_open_writer(r, err)) < 0)
 		return -1;
 	return nn_run_log_start(r, err);
 }
@@ -72,7 +73,7 @@ void nn_run_close(struct nn_run *r)
 {
 	nn_writer_free(r->writer);
 	nn_output_abort(r->output);
-	for (size_t i = 0; r->emitted && i < r->n_emitted; i++)
+	for (size_t i = 0; r->emitted && i < r->n_asked; i++)
 		nn_emitted_close(&r->emitted[i]);
 	nn_pool_free(r->ahead);
 	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++)

@@ -158,10 +158,10 @@ int nn_run_print_score(struct nn_run *r, struct nn_error *err)
 		nn_text_add(&l.text, "{");
 	if (table && r->p->options.to_header != NN_HEADER_NO)
 		nn_text_add(&l.text, l.to == NN_TO_TSV ? "name\tvalue\n" : "name,value\n");
-	for (size_t o = 0; o < nn_run_outputs(r); o++) {
+	for (size_t o = r->asked; o < r->asked + r->n_asked; o++) {
 		const char *name = r->model->program->outputs[o].name;
 
-		l.prefix = nn_run_outputs(r) > 1 && name ? name : "";
+		l.prefix = r->n_asked > 1 && name ? name : "";
 		nn_run_each_figure(r, o, take_figure, &l);
 	}
 	if (object)

@@ -5,15 +5,20 @@
 #include "base/text.h"
 #include "predict/run.h"
 
-static int find_output(const struct nn_run *r, const char *name, struct nn_error *err)
+int nn_run_find_outputs(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_program *program = r->model->program;
+	const char *name = r->p->options.output_name;
 	struct nn_text known = { 0 };
 	char quoted[NN_QUOTED];
 
-	for (int o = 0; o < program->n_outputs; o++)
-		if (program->outputs[o].name && strcmp(program->outputs[o].name, name) == 0)
-			return o;
+	r->n_asked = name ? 1 : nn_run_outputs(r);
+	for (; name && r->asked < nn_run_outputs(r); r->asked++)
+		if (program->outputs[r->asked].name &&
+		    strcmp(program->outputs[r->asked].name, name) == 0)
+			break;
+	if (r->asked < nn_run_outputs(r))
+		return 0;
 	for (int o = 0; o < program->n_outputs; o++)
 		nn_text_addf(&known, "%s%s", o ? ", " : "",
 			     program->outputs[o].name ? program->outputs[o].name
@@ -59,21 +64,12 @@ static const char *emitted_word(const struct nn_run *r, size_t output)
 
 static int open_emitted(struct nn_run *r, struct nn_error *err)
 {
-	const char *name = r->p->options.output_name;
-	int first = 0;
-
-	r->n_emitted = nn_run_outputs(r);
-	if (name) {
-		if ((first = find_output(r, name, err)) < 0)
-			return -1;
-		r->n_emitted = 1;
-	}
-	r->emitted = nn_alloc(r->n_emitted, sizeof *r->emitted, err);
+	r->emitted = nn_alloc(r->n_asked, sizeof *r->emitted, err);
 	if (!r->emitted)
 		return -1;
-	for (size_t i = 0; i < r->n_emitted; i++)
-		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i,
-				    emitted_word(r, (size_t)first + i), r->batch, err) < 0 ||
+	for (size_t i = 0; i < r->n_asked; i++)
+		if (nn_emitted_open(&r->emitted[i], r->model, (int)(r->asked + i),
+				    emitted_word(r, r->asked + i), r->batch, err) < 0 ||
 		    (r->emitted[i].emit == NN_EMIT_CLASS && nn_run_threshold(r, r->model) > 0 &&
 		     nn_emitted_set_threshold(&r->emitted[i], nn_run_threshold(r, r->model), err) <
 			     0))
@@ -92,7 +88,7 @@ static int check_kept(const struct nn_run *r, const struct nn_writer_options *op
 		for (size_t k = 0; k < i && (other = nn_rows_kept(r->rows, k)); k++)
 			if (strcmp(name, other) == 0)
 				what = "is kept twice";
-		if (nn_write_is_name(r->emitted, r->n_emitted, options, name))
+		if (nn_write_is_name(r->emitted, r->n_asked, options, name))
 			what = "is the name of a column of the answer, too";
 	}
 	return what ? nn_fail(err, NN_EUSAGE, "--keep=%s: \"%s\" %s", r->p->options.keep,
@@ -113,13 +109,13 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 		options.total = -1; /* rows may be left out */
 	if (open_emitted(r, err) < 0)
 		return -1;
-	options.named = r->n_emitted > 1;
+	options.named = r->n_asked > 1;
 	if (options.named && options.to != NN_TO_JSONL && options.to != NN_TO_NPZ)
 		return nn_fail(
 			err, NN_EFAIL,
 			"%s: the model has %zu outputs; choose one with --output-name= or take all "
 			"with --to=jsonl or --to=npz",
-			r->p->model, r->n_emitted);
+			r->p->model, r->n_asked);
 	options.rows = r->rows;
 	if (nn_rows_kept(r->rows, 0) && check_kept(r, &options, err) < 0)
 		return -1;
@@ -128,14 +124,14 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 	if ((options.to == NN_TO_NPY || options.to >= NN_TO_NPZ) && r->output &&
 	    nn_output_binary(r->output, err) < 0)
 		return -1;
-	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
+	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_asked, &options, err);
 }
 
 int nn_run_write(struct nn_run *r, const struct nn_run_batch *b, struct nn_error *err)
 {
 	if (b->first == 0)
 		nn_writer_keep(r->writer, b->block->kept.data);
-	for (size_t i = 0; i < r->n_emitted; i++)
+	for (size_t i = 0; i < r->n_asked; i++)
 		if (r->ensemble) {
 			nn_emitted_take_lengths(&r->emitted[i], r->members[0].session, 0, b->n);
 			nn_emitted_put(&r->emitted[i],

@@ -48,8 +48,8 @@ struct nn_run {
 	int threads; /* that compute; 0: not asked yet */
 	/* the caller, and a thread that reads the next block; NULL: one after the other */
 	struct nn_pool *ahead;
-	struct nn_emitted *emitted;
-	size_t n_emitted;
+	size_t asked, n_asked; /* outputs: the first, and how many; all, or that of --output-name */
+	struct nn_emitted *emitted;  /* [n_asked] */
 	struct nn_metrics **metrics; /* --score: one for each output */
 	struct nn_metrics **against; /* of the second model of --against; NULL */
 	struct nn_output *output;
@@ -131,6 +131,8 @@ void nn_run_read_members(struct nn_run *run, struct nn_run_block *block);
 
 /* Is an answer as long as its row? Then lengths have to go with an array of them. */
 bool nn_run_has_lengths(const struct nn_run *run);
+/* --output-name into asked and n_asked. */
+int nn_run_find_outputs(struct nn_run *run, struct nn_error *err);
 int nn_run_open_writer(struct nn_run *run, struct nn_error *err);
 int nn_run_write(struct nn_run *run, const struct nn_run_batch *batch, struct nn_error *err);
 

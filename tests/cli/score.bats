@@ -145,3 +145,18 @@ referee() {
   run -1 --separate-stderr nn-predict --emit=class --threshold=0.3 three.st words.csv
   run -2 --separate-stderr nn-predict --emit=class --threshold=1.5 two.st two.csv
 }
+
+@test "score: --output-name prints the figures of one output of several, as those of a model with one" {
+  printf 'input columns=a,b\nt: dense 4\nrelu\nx: dense 2 output target=c\ny: dense 1 from=t output target=d\n' >outputs.nn
+  awk 'BEGIN { print "a,b,c,d"; for (i = 0; i < 30; i++) print i / 30 "," i % 7 "," (i % 2 ? "u" : "v") "," i / 10 + 0.5 }' >outputs.csv
+  nn-train -q -m outputs.nn --steps=3 -o outputs.st outputs.csv
+  nn-predict --score outputs.st outputs.csv >both
+  for name in x y; do
+    nn-predict --score --output-name=$name --log=log outputs.st outputs.csv >one
+    cmp one <(sed -n "s/^$name\.//p" both)
+    [ "$(grep -c '"event":"score"' log)" = 1 ]
+    grep -q "\"output\":\"$name\"" log
+  done
+  run -1 --separate-stderr nn-predict --score --output-name=z outputs.st outputs.csv
+  [ "$stderr" = "nn-predict: --output-name=z: the model's outputs are x, y" ]
+}
