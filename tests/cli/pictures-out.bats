@@ -77,6 +77,12 @@ says() {
   cp images/1.png twice/a.png
   cp images/1.png twice/a.PNG
   says 1 'nn-predict: no/a.png: two samples would be this picture' nn-predict --to=png -o no masks.st twice
+  for to in no.tar ''; do
+    says 1 "nn-predict: ${to:-stdout}: a.png: two samples would be this picture" nn-predict --to=png ${to:+-o "$to"} masks.st twice
+    [ ! -e no.tar ]
+  done
+  says 2 'nn-predict: --output=images/new: lies in images, whose pictures are read' nn-predict --to=png -o images/new masks.st images
+  [ ! -e images/new ]
   says 1 'nn-predict: no.png: is one picture, but there are more samples; -o FOLDER writes one for each, -o FILE.tar a tar of them' \
     nn-predict --to=png -o no.png masks.st images
   [ ! -e no.png ]

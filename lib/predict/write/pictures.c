@@ -20,8 +20,9 @@ struct nn_pictures {
 	struct nn_pictures_options options;
 	enum kind kind;
 	uint64_t n;
-	struct nn_text name, path; /* of the picture, and where it lies */
-	struct nn_words *names;    /* of a folder: those that were written */
+	struct nn_text name,
+		path;           /* of the picture, and where it lies: "FOLDER/NAME", "TAR: NAME" */
+	struct nn_words *names; /* those that were written; NULL: it is one picture */
 };
 
 static bool ends(const char *name, const char *ending)
@@ -73,9 +74,10 @@ static int check_apart(const struct nn_pictures_options *o, struct nn_error *err
 static int open_folder(struct nn_pictures *p, struct nn_error *err)
 {
 	const char *folder = p->options.output;
+	bool made = mkdir(folder, 0777) == 0;
 	struct nn_text swept = { 0 };
 
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+	if (!made && errno != EEXIST)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot make this folder", folder);
 	if (access(folder, W_OK | X_OK) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", folder);
@@ -83,7 +85,11 @@ static int open_folder(struct nn_pictures *p, struct nn_error *err)
 	if (!swept.failed)
 		nn_output_sweep(swept.data);
 	nn_text_free(&swept);
-	return check_apart(&p->options, err) < 0 ? -1 : nn_words_new(&p->names, false, err);
+	if (check_apart(&p->options, err) == 0)
+		return 0;
+	if (made)
+		rmdir(folder);
+	return -1;
 }
 
 /* The folders that a name leads through, below the one that was named. */
@@ -114,7 +120,7 @@ static int check_new(struct nn_pictures *p, struct nn_error *err)
 		return -1;
 	if (nn_words_count(p->names) == before)
 		return nn_fail(err, NN_EFAIL, "%s: two samples would be this picture", p->path.data);
-	if (p->options.data && nn_same_file(p->path.data, p->options.data))
+	if (p->kind == FOLDER && p->options.data && nn_same_file(p->path.data, p->options.data))
 		return nn_fail(err, NN_EFAIL, "%s: is an input, which would be lost", p->path.data);
 	return 0;
 }
@@ -124,12 +130,7 @@ static int put_file(struct nn_pictures *p, const struct nn_text *bytes, struct n
 	struct nn_output *output;
 	int status;
 
-	nn_text_clear(&p->path);
-	nn_text_addf(&p->path, "%s/%s", p->options.output, p->name.data);
-	if (p->path.failed)
-		return nn_fail(err, NN_ENOMEM, "cannot allocate memory for a name");
-	if (check_new(p, err) < 0 || make_folders(p, err) < 0 ||
-	    nn_output_open_part(&output, p->path.data, err) < 0)
+	if (make_folders(p, err) < 0 || nn_output_open_part(&output, p->path.data, err) < 0)
 		return -1;
 	status = nn_output_write(output, bytes->data, bytes->length, err);
 	return nn_output_close(output, status, err);
@@ -169,7 +170,15 @@ static int set_name(struct nn_pictures *p, const char *name, struct nn_error *er
 	else
 		nn_text_addf(&p->name, "%06" PRIu64, p->n);
 	nn_text_add(&p->name, ".png");
-	return p->name.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate memory for a name") : 0;
+	nn_text_clear(&p->path);
+	if (p->kind == FOLDER)
+		nn_text_addf(&p->path, "%s/%s", p->options.output, p->name.data);
+	else
+		nn_text_addf(&p->path, "%s: %s", p->options.output ? p->options.output : "stdout",
+			     p->name.data);
+	return p->name.failed || p->path.failed
+		       ? nn_fail(err, NN_ENOMEM, "cannot allocate memory for a name")
+		       : 0;
 }
 
 /* ---- for the writer ---- */
@@ -193,9 +202,9 @@ int nn_pictures_open(struct nn_pictures **pictures, const struct nn_pictures_opt
 		return -1;
 	p->options = *options;
 	p->kind = kind_of(options);
-	if (p->kind == FOLDER   ? open_folder(p, err) < 0
-	    : p->kind == ONE    ? options->total > 1 && too_many(p, err) < 0
-				: false) {
+	if (p->kind == ONE ? options->total > 1 && too_many(p, err) < 0
+			   : (p->kind == FOLDER && open_folder(p, err) < 0) ||
+				     nn_words_new(&p->names, false, err) < 0) {
 		nn_pictures_free(p);
 		return -1;
 	}
@@ -210,7 +219,7 @@ int nn_pictures_put(struct nn_pictures *p, const char *name, const struct nn_tex
 	if (p->kind == ONE)
 		return p->n > 1 ? too_many(p, err)
 				: nn_output_write(p->options.stream, bytes->data, bytes->length, err);
-	if (set_name(p, name, err) < 0)
+	if (set_name(p, name, err) < 0 || check_new(p, err) < 0)
 		return -1;
 	return p->kind == FOLDER ? put_file(p, bytes, err)
 				 : nn_tar_write(p->options.stream, p->name.data, bytes->data,
