@@ -48,8 +48,7 @@ int nn_limit_set(const char *text, struct nn_error *err)
 		i++;
 	if (i == NN_N_LIMITS || !text[n])
 		return unknown(text, strlen(text), err);
-	if (!(limits[i].unit ? nn_parse_u64 : nn_parse_size)(number, strlen(number), &value) ||
-	    value < 1 || value > limits[i].most)
+	if (!nn_parse_size(number, strlen(number), &value) || value < 1 || value > limits[i].most)
 		return nn_fail(err, NN_EUSAGE, "--limit=%s: expected a %s from 1 to %s",
 			       nn_quote(quoted, text, strlen(text)),
 			       limits[i].unit ? "whole number" : "number of bytes",

@@ -70,7 +70,7 @@ static inline size_t nn_limit(enum nn_limit_id id)
 	return (size_t)nn_limit_values[id];
 }
 
-/* "NAME=N", of a size with K, M or G: sets it. */
+/* "NAME=N", which may end in K, M or G: sets it. */
 int nn_limit_set(const char *text, struct nn_error *err);
 
 /*

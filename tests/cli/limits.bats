@@ -189,6 +189,18 @@ PYTHON
   says 'deep.jsonl:2: JSON is nested more than 1000 deep (--limit=depth allows no more)' train --target=t --limit=depth=1000 deep.jsonl
 }
 
+@test "limits: every one takes K, M and G, which are powers of 1024" {
+  sed -n '/NN_LIMITS(NN_LIMIT)/,/^enum/s/.*NN_LIMIT([A-Z_]*, "\([a-z-]*\)".*/\1/p' "$NN_SRC/lib/base/limit.h" >names
+  [ "$(wc -l <names)" -gt 15 ]
+  while read -r name; do
+    run -0 nn-train --limit="$name=1K" --help
+  done < <(grep -vx depth names) # at most 1000
+  run -2 --separate-stderr nn-train --limit=pixels=2G --help
+  [ "$stderr" = 'nn-train: --limit=pixels=2G: expected a whole number from 1 to 1073741824' ]
+  printf 'a,b,t\n1,2,x\n' >three.csv
+  run -0 nn-train -q -m 'dense 1' --target=t --steps=0 --limit=words=1K -o m three.csv
+}
+
 @test "limits: nn-data(5) lists every name with its default and the most it takes" {
   nn-train --help=all >help
   grep -q -e '--limit=NAME=N' help
