@@ -8,6 +8,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/module.h"
+#include "base/text.h"
 #include "file/archive.h"
 
 struct xz {
@@ -16,6 +17,7 @@ struct xz {
 	bool member; /* inside a stream */
 	bool later;  /* a stream was complete */
 	bool ended;  /* the source has no more */
+	size_t zeros; /* behind the last stream */
 };
 
 static int xz_open(void **stream, const struct nn_archive_source *source, struct nn_error *err)
@@ -90,17 +92,24 @@ static int xz_feed(struct xz *x, struct nn_error *err)
 /* Between streams: zeros that pad, another one, the end, or bytes that are neither. */
 static int xz_next_member(struct xz *x, struct nn_error *err)
 {
-	if (xz_feed(x, err) < 0 || x->ended)
-		return x->ended ? 0 : -1;
-	while (x->z.avail_in && *x->z.next_in == 0) {
+	if (xz_feed(x, err) < 0)
+		return -1;
+	for (; x->z.avail_in && *x->z.next_in == 0; x->zeros++) {
 		x->z.next_in++;
 		x->z.avail_in--;
 	}
-	if (!x->z.avail_in)
+	if (!x->z.avail_in && !x->ended)
 		return 0;
-	if (*x->z.next_in != 0xfd)
+	if (!x->ended && *x->z.next_in != 0xfd)
 		return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the xz data",
 			       x->source.name);
+	if (x->zeros % 4)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: %zu zero%s follow the xz data, expected a multiple of 4",
+			       x->source.name, x->zeros, nn_s(x->zeros));
+	if (x->ended)
+		return 0;
+	x->zeros = 0;
 	x->member = true;
 	return lzma_stream_decoder(&x->z, nn_limit(NN_LIMIT_XZ_MEMORY), 0) == LZMA_OK
 		       ? 0

@@ -42,6 +42,12 @@ static bool is_onnx(const unsigned char *b, size_t n)
 	       strchr("\x12\x1a\x22\x28\x32\x3a\x42\x72", b[2]);
 }
 
+/* Zstandard may begin with a frame that says nothing of the data (RFC 8878): 16 magic numbers. */
+static bool is_skippable(const unsigned char *b, size_t n)
+{
+	return n >= 4 && b[0] >= 0x50 && b[0] <= 0x5f && memcmp(b + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
 static bool fits(const struct magic *m, const unsigned char *bytes, size_t n)
 {
 	return m->bytes && n >= m->at + m->n && memcmp(bytes + m->at, m->bytes, m->n) == 0;
@@ -77,6 +83,7 @@ enum nn_format_id nn_sniff(const unsigned char *bytes, size_t n)
 		return found;
 	skipped = blanks(bytes, n);
 	return is_onnx(bytes, n)                      ? NN_FORMAT_onnx
+	       : is_skippable(bytes, n)               ? NN_FORMAT_zstd
 	       : skipped < n && bytes[skipped] == '{' ? NN_FORMAT_jsonl
 						      : found;
 }

@@ -46,17 +46,25 @@ static const struct compression {
 	const char *magic;
 	size_t n;
 	const char *word, *module;
+	unsigned char any; /* bits of the first byte that do not count */
 } compressions[] = {
-	{ "\x1f\x8b", 2, "gzip", "archive" },
-	{ "\xfd\x37zXZ", 6, "xz", "xz" },
-	{ "\x28\xb5\x2f\xfd", 4, "zstd", "zstd" },
+	{ "\x1f\x8b", 2, "gzip", "archive", 0 },
+	{ "\xfd\x37zXZ", 6, "xz", "xz", 0 },
+	{ "\x28\xb5\x2f\xfd", 4, "zstd", "zstd", 0 },
+	{ "\x50\x2a\x4d\x18", 4, "zstd", "zstd", 0x0f }, /* a frame that is skipped (RFC 8878) */
 };
+
+/* Are the first n bytes of its magic there? */
+static bool begins(const struct compression *c, const unsigned char *bytes, size_t n)
+{
+	return n == 0 || ((bytes[0] | c->any) == ((unsigned char)c->magic[0] | c->any) &&
+			  memcmp(bytes + 1, c->magic + 1, n - 1) == 0);
+}
 
 static const struct compression *compression_of(const void *bytes, size_t n)
 {
 	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
-		if (n >= compressions[i].n &&
-		    memcmp(bytes, compressions[i].magic, compressions[i].n) == 0)
+		if (n >= compressions[i].n && begins(&compressions[i], bytes, compressions[i].n))
 			return &compressions[i];
 	return NULL;
 }
@@ -64,7 +72,7 @@ static const struct compression *compression_of(const void *bytes, size_t n)
 bool nn_byte_source_undecided(const void *bytes, size_t n)
 {
 	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
-		if (n < compressions[i].n && memcmp(bytes, compressions[i].magic, n) == 0)
+		if (n < compressions[i].n && begins(&compressions[i], bytes, n))
 			return true;
 	return false;
 }

@@ -63,6 +63,36 @@ static void large(const char *command)
 	}
 }
 
+/* What the commands do not write: zeros behind xz, a frame before zstd that is to be skipped. */
+static void padded(void)
+{
+	char line[300], file[20], wanted[120];
+
+	for (int zeros = 1; zeros <= 8; zeros++) {
+		snprintf(file, sizeof file, "zeros%d.xz", zeros);
+		snprintf(line, sizeof line, "(cat a.xz; head -c %d /dev/zero; %s) >%s", zeros,
+			 zeros & 1 ? ":" : "cat a.xz", file);
+		snprintf(wanted, sizeof wanted,
+			 "%s: %d zero%s follow the xz data, expected a multiple of 4", file, zeros,
+			 zeros == 1 ? "" : "s");
+		if (run(line) == 0)
+			slurp_is(file, zeros % 4 ? wanted : "some textsome text",
+				 "compressed: xz is padded by four zeros, or eight");
+	}
+	if (run("(cat a.xz; head -c 4 /dev/zero) >end.xz") == 0)
+		slurp_is("end.xz", "some text", "compressed: at its end, too");
+}
+
+static void skipped(void)
+{
+	if (run("(printf 'P*M\\030\\003\\0\\0\\0abc'; cat a.zstd) >first") == 0)
+		slurp_is("first", "some text", "compressed: a frame that is skipped comes first");
+	if (run("(cat a.zstd; printf '_*M\\030\\001\\0\\0\\0a'; cat first) >between") == 0)
+		slurp_is("between", "some textsome text", "compressed: or between others");
+	if (run("head -c 10 first >cut") == 0)
+		slurp_is("cut", "cut: the zstd data end early", "compressed: and is not cut");
+}
+
 /* xz and zstd: by their commands where these are installed, by their modules where they were built.
  */
 static void compressed(const char *word, const char *command, const char *damage)
@@ -116,6 +146,7 @@ static void compressed(const char *word, const char *command, const char *damage
 	if (run(line) == 0 && slurp("bad", text, sizeof text, &n, &err) < 0)
 		text_is(err.text, damage, "compressed: damage is an error");
 	large(command);
+	(strcmp(word, "xz") == 0 ? padded : skipped)();
 }
 
 int main(void)
