@@ -102,6 +102,25 @@ static int check_targets(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* A text has its targets in itself: the characters that come next. */
+static int check_text(const struct nn_train_setup *s, struct nn_error *err)
+{
+	if (!s->data->window)
+		return 0;
+	if (numbers_only(s->train))
+		return nn_fail(err, NN_EUSAGE, "%s: characters are classes, the loss wants numbers",
+			       s->data_path ? s->data_path : "--window");
+	if (s->data->target)
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: is text without columns, so --target=%.60s is not in it",
+			       s->data_path ? s->data_path : "--window", s->data->target);
+	if (s->targets_path && *s->targets_path)
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: a text has no targets but the characters that come next",
+			       s->targets_path);
+	return 0;
+}
+
 static int check_held_out(const struct nn_train_options *o, struct nn_error *err)
 {
 	if (o->valid || o->folds)
@@ -413,7 +432,7 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 			err, NN_EUSAGE,
 			"no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
-	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 ||
+	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 || check_text(s, err) < 0 ||
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_model_pipe(s, err) < 0 || check_selfcheck(s, err) < 0 ||
 	    check_outputs(s, err) < 0 || check_restarts(s, err) < 0 || check_race(s, err) < 0 ||

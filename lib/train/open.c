@@ -53,6 +53,27 @@ static int take_stored_device(struct nn_train *t, struct nn_error *err)
 	return strcmp(name, "cpu") == 0 ? 0 : open_device(t, name, err);
 }
 
+/* What of a text (--window) the inline text of a model tells; of a file it is told with the data.
+ */
+static int check_text(const struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_net *net = t->task.net;
+
+	if (!t->setup.data->window || t->task.from_file)
+		return 0;
+	if (nn_net_n_inputs(net) > 1 || nn_net_n_outputs(net) > 1)
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: a text has one input and one target, the model has %zu and %zu",
+			       t->setup.data_path, nn_net_n_inputs(net), nn_net_n_outputs(net));
+	if (!nn_net_input(net, 0)->categories || nn_net_input(net, 0)->hash)
+		return nn_fail(
+			err, NN_EUSAGE,
+			"%s: --window reads characters, which an embedding has to take, as in "
+			"'embedding 32, ...'",
+			t->setup.data_path);
+	return 0;
+}
+
 int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
@@ -64,6 +85,8 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	if (nn_init_check(t, err) < 0)
 		return -1;
 	t->task.from_file = access(t->options->model, F_OK) == 0;
+	if (check_text(t, err) < 0)
+		return -1;
 	t->task.seed = t->std->seed;
 	if (t->source.f64)
 		t->std->precision = NN_PRECISION_F64;

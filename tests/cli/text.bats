@@ -116,11 +116,16 @@ PYTHON
   says 1 'nn-train: -: is empty, expected text' train -o m.st - <empty
   says 1 'nn-train: short: has 3 characters, a window of 16 takes 17' train -o m.st short
   says 1 'nn-train: nul: byte 6 is NUL, expected text without it' train -o m.st nul
-  says 1 "nn-train: t.txt: --window reads characters, which an embedding has to take, as in 'embedding 32, ...'" \
+  says 2 "nn-train: t.txt: --window reads characters, which an embedding has to take, as in 'embedding 32, ...'" \
     nn-train -q -m 'dense 8, dense ?' --window=16 -o m.st t.txt
-  says 1 'nn-train: t.txt: characters are classes, the loss wants numbers' train --loss=mse -o m.st t.txt
-  says 1 'nn-train: z.txt: a text has no targets but the characters that come next' train -o m.st t.txt z.txt
-  says 1 'nn-train: t.txt: is text without columns, so --target=a is not in it' train --target=a -o m.st t.txt
+  printf 'dense 8\ndense ?\n' >plain.nn
+  says 1 "nn-train: t.txt: --window reads characters, which an embedding has to take, as in 'embedding 32, ...'" \
+    nn-train -q -m plain.nn --window=16 -o m.st t.txt
+  says 2 'nn-train: t.txt: a text has one input and one target, the model has 2 and 1' \
+    nn-train -q -m 'a: input columns=x, embedding 3, f: flatten, b: input 3, concat from=b+f, dense ?' --window=16 -o m.st t.txt
+  says 2 'nn-train: t.txt: characters are classes, the loss wants numbers' train --loss=mse -o m.st t.txt
+  says 2 'nn-train: z.txt: a text has no targets but the characters that come next' train -o m.st t.txt z.txt
+  says 2 'nn-train: t.txt: is text without columns, so --target=a is not in it' train --target=a -o m.st t.txt
   says 1 'nn-train: t.txt: found 18 different characters, the embedding has 5 rows' \
     nn-train -q -m 'embedding 8 rows=5, dense ?' --window=16 -o m.st t.txt
   says 1 'nn-train: t.txt: samples are 16 (16 values), the input line says 8 (8)' \
