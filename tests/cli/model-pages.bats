@@ -29,5 +29,8 @@ page() {
 		MANWIDTH=80 run -0 --separate-stderr man -l "$(page $page)"
 		[ -z "$stderr" ] || { echo "$page: $stderr"; false; }
 		! grep -nE '^\.(RB|BR|RI|IR|BI|IB) [^"]*[)a-z], [a-z]|^\.(IR|BR)( [^" ]+)* , ' "$(page $page)" || { echo "$page"; false; }
+		# words outside of quotes are arguments, which stand without blanks between them
+		! sed -E 's/"[^"]*"//g' "$(page $page)" | grep -nE '^\.(RB|BR|RI|IR|BI|IB) (.* )?(\\f[RP])?(and|or|of|in|see|is)( |\\f|$)' ||
+			{ echo "$page"; false; }
 	done
 }
