@@ -63,7 +63,7 @@ setup() {
   [[ $stderr == *"note: input-bound: "* || $stderr == *"note: compute-bound: "* ]]
   grep -q '"event":"input","verdict":"[a-z]*-bound",.*"stages":\[{"stage":"read",' log
   run -0 --separate-stderr nn-train -v -m 'flatten, dense ?' -b 4 --epochs=3 train -o some
-  [[ $stderr == *" of the time of steps, of samples that lie in memory"* ]]
+  [[ $stderr =~ of\ the\ time\ of\ steps,\ of\ samples\ that\ lie\ in\ memory:\ (input|compute)-bound ]]
 }
 
 @test "input: SIGUSR2 shows it while it trains" {

@@ -4,8 +4,6 @@
 #include "base/text.h"
 #include "data/ahead/verdict.h"
 
-#define BOUND 0.05 /* of the time */
-
 struct nn_ahead_verdict nn_ahead_judge(struct nn_ahead *a)
 {
 	struct nn_ahead_figures f = nn_ahead_figures(a);
@@ -19,7 +17,7 @@ struct nn_ahead_verdict nn_ahead_judge(struct nn_ahead *a)
 		if (stage.busy * stage.workers > v.slowest.busy * v.slowest.workers)
 			v.slowest = stage;
 	}
-	v.input_bound = v.wait_share > BOUND;
+	v.input_bound = v.wait_share > NN_INPUT_BOUND;
 	return v;
 }
 

@@ -11,6 +11,7 @@ struct nn_ahead_verdict {
 	struct nn_stage_figures slowest; /* the stage that was busiest */
 };
 struct nn_ahead_verdict nn_ahead_judge(struct nn_ahead *ahead);
+#define NN_INPUT_BOUND 0.05 /* of the time that steps wait */
 /* "input-bound: jpeg decode, 2 of 2 workers busy 98 %" or "compute-bound: ..." */
 void nn_ahead_sentence(struct nn_ahead *ahead, struct nn_text *text);
 /* A line for each stage, and one of batches and rates; 0 to nn_stages_count. */

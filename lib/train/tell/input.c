@@ -32,10 +32,11 @@ void nn_tell_input(const struct nn_train *t)
 	if (ahead)
 		nn_ahead_sentence(ahead, &text);
 	else
-		nn_text_addf(&text, "input: %.1f %% of the time of steps, of samples %s",
+		nn_text_addf(&text, "input: %.1f %% of the time of steps, of samples %s: %s",
 			     100 * fill_share(t),
 			     t->loader.options.source.ops->stages ? "that are read in them"
-								  : "that lie in memory");
+								  : "that lie in memory",
+			     fill_share(t) > NN_INPUT_BOUND ? "input-bound" : "compute-bound");
 	note(t, &text);
 	nn_text_free(&text);
 }
