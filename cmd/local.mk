@@ -4,9 +4,9 @@ cmd_nn_allreduce_SOURCES = cmd/nn-allreduce.c cmd/allreduce-list.c cmd/tool.c cm
 cmd_nn_allreduce_LDFLAGS = $(LDFLAGS_QUICK)
 cmd_nn_bench_SOURCES = cmd/nn-bench.c cmd/bench-list.c cmd/tool.c cmd/tool-log.c cmd/tool.h
 cmd_nn_bench_LDFLAGS = $(LDFLAGS_QUICK)
-cmd_nn_predict_SOURCES = cmd/nn-predict.c cmd/predict-list.c cmd/tool.c cmd/tool.h
+cmd_nn_predict_SOURCES = cmd/nn-predict.c cmd/predict-list.c cmd/tool.c cmd/tool-log.c cmd/tool.h
 cmd_nn_predict_LDFLAGS = $(LDFLAGS_QUICK)
-cmd_nn_train_SOURCES = cmd/nn-train.c cmd/train-list.c cmd/train-ranks.c cmd/train.h cmd/tool.c cmd/tool.h
+cmd_nn_train_SOURCES = cmd/nn-train.c cmd/train-list.c cmd/train-ranks.c cmd/train.h cmd/tool.c cmd/tool-log.c cmd/tool.h
 cmd_nn_train_LDFLAGS = $(LDFLAGS_QUICK)
 if HAVE_MICROHTTPD
 bin_PROGRAMS += cmd/nn-serve

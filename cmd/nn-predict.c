@@ -74,6 +74,18 @@ static int take_operands(struct nn_predict *p, char **operands, int n)
 	return 0;
 }
 
+/* --info, logged as the one answer it is. */
+static int inform(const struct nn_predict *p, const struct nn_std_options *std,
+		  struct nn_error *err)
+{
+	struct nn_tool_log log = { 0 };
+	int status = nn_tool_log_open(&log, p->list, std, err);
+
+	if (status == 0)
+		status = nn_predict_info(p->model, p->output, err);
+	return nn_tool_log_end(&log, status, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct nn_std_options std = { 0 };
@@ -114,7 +126,7 @@ int main(int argc, char **argv)
 		p.n_others = 1;
 	}
 	if (status == 0 && !std.dry_run)
-		status = p.options.info       ? nn_predict_info(p.model, p.output, &err)
+		status = p.options.info       ? inform(&p, &std, &err)
 			 : p.options.generate ? nn_predict_generate(&p, &err)
 					      : nn_predict_run(&p, &err);
 	return nn_tool_end(status, &err);

@@ -516,3 +516,16 @@ keep() {
   COLUMNS=200 script -qec "nn-train --explain -m '$small'" /dev/null </dev/null | tr -d '\r' | sed '/^all/,$d' >text
   cmp <(sed '/^all/,$d' wide) text
 }
+
+@test "explain: --log says how it was called and how it ended, and is opened before any work" {
+  nn-train --explain --log=l.log -m 'input 4, dense 3' >logged
+  diff <(sed '/^$/q' logged) <(nn-train --explain -m 'input 4, dense 3' | sed '/^$/q')
+  [ "$(jq -r .event l.log | paste -sd' ')" = 'start end' ]
+  jq -se '.[0] | .tool == "nn-train" and .options.model == "input 4, dense 3"' l.log
+  jq -se '.[1].reason == "done"' l.log
+  run -2 nn-train --explain --log=l.log -m 'input 4, dense ?'
+  jq -se 'last | .event == "end" and .reason == "error"' l.log
+  run -1 --separate-stderr nn-train --explain --log=no/l.log -m 'input 4, dense ?'
+  [[ $stderr == 'nn-train: no/l.log: cannot write'* ]]
+  run -2 nn-train --explain --log=- -o m.st -m 'input 4, dense 3'
+}

@@ -57,3 +57,17 @@ tensors: 1, 2 values, 8 bytes
   run -2 --separate-stderr nn-predict --info m.st t.csv
   [[ $stderr == *"--info reads a model alone, got a second operand: t.csv" ]]
 }
+
+@test "info: --log says how it was called and how it ended, and is opened before any work" {
+  nn-predict --info --log=l.log m.st >logged
+  diff logged <(nn-predict --info m.st)
+  [ "$(jq -r .event l.log | paste -sd' ')" = 'start end' ]
+  jq -se '.[0] | .tool == "nn-predict" and .options.info == "yes"' l.log
+  jq -se '.[1] | .reason == "done" and .seconds >= 0' l.log
+  run -1 nn-predict --info --log=l.log t.csv
+  jq -se 'last | .event == "end" and .reason == "error" and (.text | startswith("t.csv"))' l.log
+  run -1 --separate-stderr nn-predict --info --log=no/l.log t.csv
+  [[ $stderr == 'nn-predict: no/l.log: cannot write'* ]]
+  run -2 nn-predict --info --log=- m.st
+  nn-predict --info --log=- -o info.txt m.st | jq -e .event
+}
