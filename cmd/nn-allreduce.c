@@ -38,7 +38,6 @@ int main(int argc, char **argv)
 	bool rank = nn_comm_env_size() != 1, several = false;
 
 	nn_tool_quiet(std.quiet);
-	options.model = nn_tool_example(options.model);
 	status = nn_ranks_check(&ranks, &several, &err);
 	if (status == 0)
 		status = nn_allreduce_check(&job, rank, &err);

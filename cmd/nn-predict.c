@@ -101,7 +101,6 @@ int main(int argc, char **argv)
 		return status;
 	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
-	p.options.model_text = nn_tool_example(p.options.model_text);
 	p.options.score = nn_opt_given(&options, "score");
 	p.options.thresholded = nn_opt_given(&options, "threshold");
 	if (nn_opt_given(&options, "precision"))

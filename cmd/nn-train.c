@@ -146,7 +146,6 @@ int main(int argc, char **argv)
 
 	nn_memory_returns();
 	nn_flush_set(true);
-	options.model = nn_tool_example(options.model);
 	nn_tool_quiet(std.quiet);
 	if ((n < 1 && !explains && !nn_train_converts(&setup)) || n > 2)
 		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input"

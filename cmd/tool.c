@@ -188,13 +188,6 @@ static void more_version(void)
 	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }
 
-const char *nn_tool_example(const char *name)
-{
-	const char *found = name ? nn_installed_example(name) : NULL;
-
-	return found ? found : name;
-}
-
 /* NN_CPU, as the options that have a variable are: also where no device is opened in the end. */
 static int check_cpu(struct nn_error *err)
 {
@@ -227,8 +220,11 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		status = check_cpu(&err);
 	if (status < 0 || done)
 		exit(nn_tool_end(status, &err));
-	for (int i = 1; i <= n; i++)
-		argv[i] = (char *)nn_tool_example(argv[i]);
+	for (int i = 1; i <= n; i++) {
+		const char *example = nn_installed_example(argv[i]);
+
+		argv[i] = example ? (char *)example : argv[i];
+	}
 	return n;
 }
 

@@ -25,17 +25,12 @@ struct nn_tool_values {
 /*
  * Open closed descriptors 0-2 on /dev/null, ignore SIGPIPE, parse. The number of operands, which
  * are argv[1..n]; does not return where the command line is wrong (status 2, 3) or asks for help or
- * version (0).
+ * version (0). An operand that names an installed example (base/installed.h) becomes its path, as
+ * values of options do.
  */
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
 		  int argc, char **argv);
-
-/*
- * The path of an installed example that the name means (base/installed.h), or the name. For
- * operands nn_tool_start does it.
- */
-const char *nn_tool_example(const char *name);
 
 struct nn_attach;
 /*

@@ -166,6 +166,14 @@ S
   train=(moved/bin/nn-train -q -m digits.nn digits.csv.gz --target=digit --loss=cross-entropy --steps=1)
   "${train[@]}" -o a.st
   [ -s a.st ]
+  cp "$NN_BUILD/cmd/nn-predict" moved/bin
+  moved/bin/nn-predict --score=digits.csv.gz a.st digits.csv.gz | grep '^samples [1-9]'
+  moved/bin/nn-train -q -m 'dense ?' --valid=digits.csv.gz digits.csv.gz --target=digit --loss=cross-entropy --steps=1 -o b.st
+  moved/bin/nn-train -q -m 'dense ?' --try='model=digits.nn,dense ?' --valid=0.5 digits.csv.gz --target=digit --loss=cross-entropy \
+    --steps=1 -o b.st >tried
+  [ "$(cut -f1 tried | sort | paste -sd'|')" = 'dense ?|digits.nn|model' ]
+  printf 'valid = digits.csv.gz\n' >options
+  moved/bin/nn-train -q --config=options -m 'dense ?' digits.csv.gz --target=digit --loss=cross-entropy --steps=1 -o b.st
   echo nonsense >digits.nn
   run -1 --separate-stderr "${train[@]}" -o b.st
   [[ $stderr == *"digits.nn:1: unknown layer 'nonsense'"* ]]

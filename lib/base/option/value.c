@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/installed.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/option.h"
@@ -165,6 +166,14 @@ static int add_value_line(const char **place, const char *value, struct nn_error
 	return 0;
 }
 
+/* What a row keeps as text: of one that reads an installed example where no such file is here. */
+static const char *kept(const struct nn_opt *row, const char *value)
+{
+	const char *example = row->file == NN_OPT_READS ? nn_installed_example(value) : NULL;
+
+	return example ? example : value;
+}
+
 int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
 	       const char *origin, struct nn_error *err)
 {
@@ -181,7 +190,7 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 		return 0;
 	case NN_OPT_CONFIG:
 	case NN_OPT_STRING:
-		*(const char **)place = value;
+		*(const char **)place = kept(row, value);
 		return *value || !row->filled
 			       ? 0
 			       : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
@@ -191,7 +200,7 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 				       ? -1
 				       : add_value_line(place, value, err);
 		/* a wrong one, too: nn-bench explain names the device that is not here */
-		*(const char **)place = value;
+		*(const char **)place = kept(row, value);
 		return check_custom(row, value, origin, err);
 	case NN_OPT_CHOICE:
 		return set_choice(row, place, value, origin, err);
