@@ -21,6 +21,7 @@ struct nn_csv {
 	uint64_t line;           /* physical line of the record that comes next, from 1 */
 	uint64_t blank, n_blank; /* blank lines that wait to become an error: the first, how many */
 	bool started;
+	bool comments; /* of LIBSVM: lines that begin with # are passed over, as blank ones are */
 	const char
 		*clean; /* bytes before it have nothing that nn_csv_scan finds; NULL: not known */
 	struct nn_block tail;     /* a last line without a newline */

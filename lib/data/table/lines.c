@@ -87,6 +87,11 @@ static int take_line(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	return end ? 1 : got > 0 ? 2 : 0;
 }
 
+static bool is_passed(const struct nn_csv *csv, const char *text, size_t n)
+{
+	return (csv->comments ? nn_is_comment : nn_is_blank)(text, n);
+}
+
 int nn_lines_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
 	int status;
@@ -94,7 +99,7 @@ int nn_lines_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 	*r = (struct nn_record){ 0 };
 	do {
 		status = take_line(csv, r, err);
-	} while (status > 0 && nn_is_blank(r->text, r->length));
+	} while (status > 0 && is_passed(csv, r->text, r->length));
 	return status == 2 ? 1 : status;
 }
 
@@ -107,7 +112,7 @@ int nn_lines_ready(struct nn_csv *csv, struct nn_error *err)
 	for (;;) {
 		bytes = (const char *)nn_input_held(csv->input, &got);
 		while (got && (end = memchr(bytes, '\n', got)) &&
-		       nn_is_blank(bytes, (size_t)(end - bytes))) {
+		       is_passed(csv, bytes, (size_t)(end - bytes))) {
 			nn_input_take(csv->input, (size_t)(end - bytes) + 1);
 			csv->line++;
 			bytes = (const char *)nn_input_held(csv->input, &got);

@@ -17,7 +17,10 @@ int nn_lines_open(struct nn_table *table, size_t lines, struct nn_error *err);
 int nn_lines_hold(struct nn_input *input, size_t lines, size_t most, size_t *n,
 		  struct nn_error *err);
 #define NN_SAMPLE_BYTES ((size_t)64 << 20)
-/* The next line that is not blank: as nn_csv_next, but what is in it is not looked at. */
+/*
+ * The next line that is not blank, nor a comment where csv has these: as nn_csv_next, but what is
+ * in it is not looked at.
+ */
 int nn_lines_next(struct nn_csv *csv, struct nn_record *record, struct nn_error *err);
 int nn_lines_ready(struct nn_csv *csv, struct nn_error *err);
 /* The object of a line, to be freed; NULL: it is bad. */

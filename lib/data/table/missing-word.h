@@ -24,6 +24,13 @@ static inline bool nn_is_blank(const char *text, size_t n)
 	return n == 0;
 }
 
+/* Blank, or a comment: # and what follows it. */
+static inline bool nn_is_comment(const char *text, size_t n)
+{
+	nn_trim(&text, &n);
+	return n == 0 || *text == '#' || nn_is_blank(text, n);
+}
+
 /* Nothing, NA, N/A, NaN, nan, null, NULL, ?, blanks around them or not. */
 static inline bool nn_says_missing(const char *text, size_t n)
 {

@@ -12,9 +12,11 @@
 #include "base/number.h"
 #include "base/real.h"
 #include "data/table/lines.h"
+#include "data/table/missing-word.h"
 #include "data/table/svm.h"
 
-#define MOST_SNIFFED 256 /* bytes in which two words end */
+#define MOST_SNIFFED 256                /* bytes in which two words end */
+#define MOST_COMMENTS ((size_t)1 << 16) /* bytes of comments before them */
 
 /* ---- words ---- */
 
@@ -135,14 +137,31 @@ static bool may_be(const unsigned char *bytes, size_t n)
 	return true;
 }
 
-/* Is a line one of LIBSVM? -1: it has but a number, as a row without values has. */
+/* How many of these bytes are comments and blank lines, the last of which may go on. */
+static size_t comments(const char *bytes, size_t n)
+{
+	const char *at = bytes, *end = bytes + n, *newline;
+
+	while (at < end && (newline = memchr(at, '\n', (size_t)(end - at))) &&
+	       nn_is_comment(at, (size_t)(newline - at)))
+		at = newline + 1;
+	return at < end && *at == '#' ? n : (size_t)(at - bytes);
+}
+
+/* Is a line one of LIBSVM? -1: it has but a number, as a row without values has, or none. */
 static int line_fits(const char *at, const char *end)
 {
-	size_t first = word(&at, end), n;
+	const char *comment = memchr(at, '#', (size_t)(end - at));
+	size_t first, n;
 	uint64_t index;
 	double value;
-	bool labelled = nn_parse_f64(at, first, &value);
+	bool labelled;
 
+	if (nn_is_comment(at, (size_t)(end - at)))
+		return -1;
+	end = comment ? comment : end;
+	first = word(&at, end);
+	labelled = nn_parse_f64(at, first, &value);
 	if (first == 0 || !(labelled || split(at, first, &index, &value)))
 		return 0;
 	at += first;
@@ -154,12 +173,15 @@ int nn_svm_fits(struct nn_input *input, struct nn_error *err)
 {
 	const unsigned char *bytes;
 	const char *at, *end, *newline;
-	size_t got, before = 0;
+	size_t got, before = 0, past;
 	int fits = -1;
 
 	bytes = nn_input_held(input, &got);
-	while (got < MOST_SNIFFED && got > before && !memchr(bytes, '\n', got) &&
-	       may_be(bytes, got)) {
+	for (;;) {
+		past = comments((const char *)bytes, got);
+		if (got <= before || past >= MOST_COMMENTS || got - past >= MOST_SNIFFED ||
+		    memchr(bytes + past, '\n', got - past) || !may_be(bytes + past, got - past))
+			break;
 		before = got;
 		if (nn_input_more(input, &bytes, &got, err) < 0)
 			return -1;
@@ -180,6 +202,7 @@ int nn_svm_open(struct nn_table *t, struct nn_input *input, size_t width, unsign
 		.dtype = dtype, .lines = true, .svm = width, .svm_least = least, .n_values = width
 	};
 	nn_csv_init(&t->csv, input);
+	t->csv.comments = true;
 	t->columns = nn_alloc(1, sizeof *t->columns, err);
 	t->width = t->columns != NULL;
 	return t->columns ? 0 : -1;
@@ -221,6 +244,7 @@ int nn_svm_measure(struct nn_input *input, unsigned least, size_t *width, size_t
 		return -1;
 	nn_input_give(held, nn_input_held(input, &got), n);
 	nn_csv_init(&csv, held);
+	csv.comments = true;
 	status = measure_lines(&csv, least, width, rows, err);
 	nn_csv_fini(&csv);
 	nn_input_close(held);

@@ -64,6 +64,7 @@ static void begin_part(const struct reader *r, struct nn_csv *csv, const struct 
 
 	csv->line = r->line + part->lines;
 	csv->separator = r->table->csv.separator;
+	csv->comments = r->table->csv.comments;
 	csv->started = csv->told = true;
 	csv->clean = nn_csv_clean(text, part->n) ? text + part->n : NULL;
 	nn_input_give(csv->input, text, part->n);
