@@ -93,6 +93,7 @@ static void add_target(struct nn_text *text, const struct nn_target_schema *targ
 
 void nn_dataset_columns(const struct nn_dataset *ds, struct nn_text *text)
 {
+	const char *weight = nn_dataset_weight(ds);
 	char quoted[NN_QUOTED];
 
 	if (!ds->columns)
@@ -102,7 +103,6 @@ void nn_dataset_columns(const struct nn_dataset *ds, struct nn_text *text)
 		return;
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		add_target(text, &ds->schema->targets[i]);
-	if (ds->rules.weight)
-		nn_text_addf(text, "; weight %s",
-			     nn_quote(quoted, ds->rules.weight, strlen(ds->rules.weight)));
+	if (weight)
+		nn_text_addf(text, "; weight %s", nn_quote(quoted, weight, strlen(weight)));
 }

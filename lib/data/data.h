@@ -23,6 +23,7 @@ enum nn_on_error { NN_ON_ERROR_FAIL, NN_ON_ERROR_SKIP, NN_ON_ERROR_MARK };
 struct nn_data_options {
 	const char *target;    /* COLUMN,... NULL: not given */
 	const char *weight;    /* COLUMN, member or array with what each row weighs; NULL: 1 */
+	bool weight_known;     /* it is a start model's: data that lack it have a notice */
 	const char *normalize; /* auto none standard minmax FACTOR; NULL: auto */
 	enum nn_header header;
 	enum nn_missing missing;
@@ -150,6 +151,8 @@ struct nn_made {
 int nn_dataset_make(struct nn_dataset **dataset, const struct nn_made *made, struct nn_error *err);
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
+/* What its rows weigh by; NULL: each weighs 1. */
+const char *nn_dataset_weight(const struct nn_dataset *dataset);
 struct nn_schema *nn_dataset_schema(
 	struct nn_dataset *dataset); /* owned by the dataset, shared with open_like ones */
 /*

@@ -32,6 +32,7 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 			how);
 	ds->rules.target = options->target ? nn_strdup(options->target, err) : NULL;
 	ds->rules.weight = options->weight ? nn_strdup(options->weight, err) : NULL;
+	ds->rules.weight_known = options->weight_known;
 	return (options->target && !ds->rules.target) || (options->weight && !ds->rules.weight) ? -1
 												: 0;
 }

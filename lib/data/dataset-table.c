@@ -337,8 +337,8 @@ static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 		     bool inputs, bool targets, struct nn_error *err)
 {
 	struct nn_plan_options options = {
-		inputs,           targets, ds->rules.target, ds->rules.table.header, !ds->lenient,
-		ds->rules.weight, true
+		inputs,       targets,          ds->rules.target,       ds->rules.table.header,
+		!ds->lenient, ds->rules.weight, !ds->rules.weight_known
 	};
 
 	if (!want || ds->fixed) {
@@ -350,7 +350,8 @@ static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 		return -1;
 	if (!inputs)
 		return 0;
-	if (nn_plan_weight(t, ds->rules.weight, true, &ds->plan.weight_slot, err) < 0)
+	if (nn_plan_weight(t, ds->rules.weight, options.weight_needed, &ds->plan.weight_slot, err) <
+	    0)
 		return -1;
 	return learn_inputs(ds, t, want, err);
 }
@@ -390,7 +391,7 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 	if (learn && inputs && t->csv.unusual)
 		ds->schema->inputs[0].separator = t->csv.separator;
 	if (note_unseen(ds, t, err) < 0 ||
-	    (inputs && ds->rules.weight &&
+	    (inputs && ds->plan.weight_slot != SIZE_MAX &&
 	     nn_dataset_take_weights(ds, values, t->n_targets, ds->plan.weight_slot, err) < 0))
 		return -1;
 	return targets ? nn_dataset_set_targets(ds, t, want, values, rows, err) : 0;

@@ -55,6 +55,7 @@ struct nn_data_share {
 struct nn_data_rules {
 	char *target;               /* --target */
 	char *weight;               /* --weight, NULL: none */
+	bool weight_known;          /* of a start model: the file may lack it */
 	struct nn_table_form table; /* --header, --separator */
 	int missing;                /* enum nn_missing */
 	bool zero_based;            /* --zero-based */
@@ -408,7 +409,7 @@ int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const cha
 			struct nn_error *err);
 int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values,
 			    size_t target_values, size_t slot, struct nn_error *err);
-int nn_dataset_check_weights(const struct nn_dataset *ds, struct nn_error *err);
+int nn_dataset_check_weights(struct nn_dataset *ds, struct nn_error *err);
 
 /*
  * missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills

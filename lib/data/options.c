@@ -79,7 +79,8 @@ const struct nn_opt nn_data_opts[] = {
 		 "more; sums over rows are divided by the sum of their weights, and where a row "
 		 "has "
 		 "a target at each position all of them weigh as it does. The model remembers "
-		 "the column, and nn-predict --score weighs by it." },
+		 "the column: nn-predict --score weighs by it, and a training that starts from "
+		 "the model, where the data have it." },
 	{ .name = "header",
 	  .type = NN_OPT_CHOICE,
 	  .offset = offsetof(struct nn_data_options, header),

@@ -51,7 +51,7 @@ int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const cha
 	const struct nn_st_tensor *t = name ? nn_st_find(st, name) : NULL;
 	char place[300], quoted[NN_QUOTED], text[NN_NUMBER], shape[NN_SHAPE_TEXT];
 
-	if (!name || (!t && ds->lenient))
+	if (!name || (!t && (ds->lenient || ds->rules.weight_known)))
 		return 0;
 	if (!t && !nn_tensor_for(st, file, name, NULL, false, err))
 		return nn_fail_at(err, "--weight");
@@ -73,10 +73,32 @@ int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const cha
 	return 0;
 }
 
-int nn_dataset_check_weights(const struct nn_dataset *ds, struct nn_error *err)
+/* The column of a start model is not in these data, nor asked for by who reads the next. */
+static int go_without(struct nn_dataset *ds, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+	int status = nn_dataset_notice_add(
+		ds, err,
+		"%s has no column \"%s\" with the weights of the start model: each row weighs 1",
+		ds->files.file[0].path,
+		nn_quote(quoted, ds->rules.weight, strlen(ds->rules.weight)));
+
+	nn_free(ds->rules.weight);
+	ds->rules.weight = NULL;
+	return status;
+}
+
+const char *nn_dataset_weight(const struct nn_dataset *ds)
+{
+	return ds->weights ? ds->rules.weight : NULL;
+}
+
+int nn_dataset_check_weights(struct nn_dataset *ds, struct nn_error *err)
 {
 	if (!ds->rules.weight)
 		return 0;
+	if (!ds->weights && ds->rules.weight_known)
+		return go_without(ds, err);
 	if (!ds->weights)
 		return nn_fail(err, NN_EFORMAT,
 			       "--weight=%s: %s has neither columns nor named arrays",

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "file/json/json.h"
 #include "model/model.h"
 #include "train/job.h"
 #include "train/cached.h"
@@ -206,11 +207,30 @@ static int read_data(struct nn_train *t, bool held_out, const struct nn_want *wa
 	return status;
 }
 
+/* Rows weigh by the column that the start model remembers, unless another was given. */
+static int take_weight(struct nn_train *t, struct nn_error *err)
+{
+	const char *text = t->source.start ? t->source.start->train_json : NULL, *name;
+	struct nn_json *train;
+
+	if (!text || nn_opt_given(t->setup.list, "weight"))
+		return 0;
+	if (!(train = nn_json_parse(text, strlen(text), err)))
+		return nn_fail_at(err, "%s: nn.train", t->options->model);
+	name = nn_json_string(nn_json_get(train, "weight"), NULL);
+	t->setup.data->weight_known = name != NULL;
+	t->setup.data->weight = name ? nn_keep(name, err) : NULL;
+	nn_json_free(train);
+	return name && !t->setup.data->weight ? -1 : 0;
+}
+
 int nn_train_open_data(struct nn_train *t, double fraction, struct nn_error *err)
 {
 	struct want w;
 	int status;
 
+	if (take_weight(t, err) < 0)
+		return -1;
 	say_what_is_read(t, &t->source.said);
 	t->source.borrowed = t->setup.read && !t->source.said.failed &&
 			     strcmp(t->source.said.data, t->setup.read->said) == 0;

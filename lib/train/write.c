@@ -11,7 +11,7 @@ static struct nn_model_record record_of(const struct nn_train *t)
 		.std = t->std,
 		.list = t->setup.list,
 		.missing = t->setup.data->missing,
-		.weight = t->setup.data->weight,
+		.weight = nn_dataset_weight(t->task.dataset),
 		.counters = &t->counters,
 		.schedule = &t->schedule,
 		.evaluator = t->evaluator,

@@ -91,3 +91,36 @@ refused() {
   run -0 --separate-stderr nn-predict --score one.st <(cut -d, -f1,2,4,5 w.csv)
   [[ $stderr == *'have no column "w"'* ]]
 }
+
+@test "weight: a start model trains on by the column it remembers, and says so where the data lack it" {
+  more=(-q -m one.st --target=kind --optimizer=sgd --lr=0.1 --steps=3)
+  nn-train "${more[@]}" --weight=w -o want.st w.csv
+  nn-train "${more[@]}" -o on.st w.csv
+  same on.st want.st
+  nn-train "${more[@]}" --cache=kept -o on.st w.csv
+  same on.st want.st
+  nn-train "${more[@]}" --cache=kept -o on.st w.csv
+  same on.st want.st
+  nn-train "${more[@]}" --try=lr=0.1,1e-9 --valid=0.3 -o on.st w.csv
+  [[ $(metadata on.st nn.train) == *'"weight":"w"'* ]]
+  # another one that is given counts
+  nn-train "${more[@]}" --weight=v -o on.st <(awk '{ print $0 (NR == 1 ? ",v" : "," NR % 3) }' w.csv)
+  [[ $(metadata on.st nn.train) == *'"weight":"v"'* ]]
+  cut -d, -f1,2,4,5 w.csv >without.csv
+  run -0 --separate-stderr nn-train "${more[@]:1}" -o on.st without.csv
+  [[ $stderr == *'without.csv has no column "w" with the weights of the start model: each row weighs 1'* ]]
+  [[ $(metadata on.st nn.train) != *'"weight":'* ]]
+  # arrays
+  python3 -c '
+import numpy as np
+rows = np.random.default_rng(1).normal(size=(40, 3)).astype("f4")
+kind = (rows[:, 0] > 0).astype("i8")
+np.savez("w.npz", x=rows, y=kind, w=np.abs(rows[:, 1]))
+np.savez("without.npz", x=rows, y=kind)'
+  nn-train -q -m 'dense ?' --weight=w --steps=3 -o one.npz.st w.npz
+  nn-train -q -m one.npz.st --weight=w --steps=3 -o want.st w.npz
+  nn-train -q -m one.npz.st --steps=3 -o on.st w.npz
+  same on.st want.st
+  run -0 --separate-stderr nn-train -m one.npz.st --steps=3 -o on.st without.npz
+  [[ $stderr == *'without.npz has no column "w" with the weights of the start model'* ]]
+}
