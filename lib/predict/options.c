@@ -179,7 +179,8 @@ const struct nn_opt nn_predict_opts[] = {
 	  .arg = "COLUMN,...",
 	  .help = "columns of the input, an id, that are copied in front of each record",
 	  .man = "As they stand, by name, or by number where there is no header; in JSON lines as "
-		 "members beside the answer. A row that --on-error=mark marks keeps them." },
+		 "members beside the answer, in CSV an array or object as its JSON. A row that "
+		 "--on-error=mark marks keeps them." },
 	{ .name = "header",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(header),

@@ -47,6 +47,17 @@ OUT
   [ "$(predict --emit=class --on-error=mark --keep=id,s --to=csv m.st rows.jsonl | sed -n 2,3p)" = $'9007199254740993,x,KIND\n,,KIND' ]
 }
 
+@test "keep: numbers, arrays and objects of JSON lines are copied as they were written" {
+  printf '%s\n' '{"a":1.50,"b":0.1234567890123456789,"c":1E+2,"l": [1.50, "x,\u0079"] ,"o":{"k":[ ],"n":-0.0}}' >rows.jsonl
+  predict --emit=class --keep=a,b,c,l,o m.st rows.jsonl | diff - /dev/fd/4 4<<'OUT'
+{"a":1.50,"b":0.1234567890123456789,"c":1E+2,"l":[1.50, "x,\u0079"],"o":{"k":[ ],"n":-0.0},"class":"KIND"}
+OUT
+  predict --emit=class --to=csv --keep=a,l,o m.st rows.jsonl | diff - /dev/fd/4 4<<'OUT'
+a,l,o,class
+1.50,"[1.50, ""x,\u0079""]","{""k"":[ ],""n"":-0.0}",KIND
+OUT
+}
+
 @test "keep: without a header by number, a line that is no record keeps nothing" {
   nn-train -q -m 'dense ?' --target=4 --epochs=2 --header=no -o plain.st <(sed 1d words.csv)
   cmp <(nn-predict --header=no --keep=4 plain.st <(sed 1d words.csv) | cut -d, -f1) <(sed 1d words.csv | cut -d, -f4)

@@ -307,6 +307,7 @@ static void sniffing(void)
 
 static void json(void)
 {
+	static const char written[] = " {\"a\":[1, {\"\\u0062\":[]}] ,\"n\":1.50e0,\"s\":\"x\"} ";
 	const char *digits, *text = "{\"b\":[1,2.5,\"x\\u00e9\",null,true,{}],\"a\":-3}";
 	const struct nn_json *b, *value;
 	struct nn_error err;
@@ -338,11 +339,21 @@ static void json(void)
 	nn_json_free(j);
 	ok(!nn_json_parse("[1,", 3, &err), "json: cut text is refused");
 	j = nn_json_parse("[18446744073709551615,-9223372036854775808]", 43, &err);
-	digits = nn_json_digits(nn_json_at(j, 0), &n);
+	digits = nn_json_source(nn_json_at(j, 0), &n);
 	ok(digits && n == 20 && memcmp(digits, "18446744073709551615", n) == 0 &&
 		   !nn_json_whole(nn_json_at(j, 0)) && nn_json_number(nn_json_at(j, 0)) == 0x1p64 &&
 		   nn_json_integer(nn_json_at(j, 1)) == INT64_MIN,
 	   "json: whole numbers beyond 64 bits are numbers, with their digits");
+	nn_json_free(j);
+	j = nn_json_parse(written, strlen(written), &err);
+	digits = nn_json_source(nn_json_get(j, "a"), &n);
+	ok(digits == strchr(written, '[') && n == strlen("[1, {\"\\u0062\":[]}]"),
+	   "json: arrays are known as they were written");
+	digits = nn_json_source(nn_json_get(j, "n"), &n);
+	ok(digits && n == 6 && memcmp(digits, "1.50e0", n) == 0, "json: and so are numbers");
+	ok(nn_json_source(j, &n) == written + 1 && n == strlen(written) - 2 &&
+		   !nn_json_source(nn_json_get(j, "s"), &n),
+	   "json: and objects, but no strings");
 	nn_json_free(j);
 	ok(!nn_json_parse("[\"\xff\"]", 5, &err), "json: what is not UTF-8 is refused");
 }

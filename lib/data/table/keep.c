@@ -1,10 +1,7 @@
 /* Fields of a record that are kept as text. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "data/table/columns.h"
 #include "data/table/keep.h"
 #include "data/table/lines.h"
@@ -78,7 +75,6 @@ static void add(struct nn_text *text, char kind, const char *field, size_t n)
 
 static void add_member(struct nn_text *text, const struct nn_json *value)
 {
-	char digits[NN_NUMBER];
 	size_t n = 0;
 	const char *string = nn_json_string(value, &n);
 
@@ -86,18 +82,16 @@ static void add_member(struct nn_text *text, const struct nn_json *value)
 	case NN_JSON_STRING:
 		add(text, 's', string, n);
 		break;
-	case NN_JSON_NUMBER:
-		string = nn_json_digits(value, &n);
-		if (!string)
-			n = nn_format_f64(digits, nn_json_number(value));
-		add(text, 'j', string ? string : digits, n);
-		break;
 	case NN_JSON_BOOL:
 		string = nn_json_bool(value) ? "true" : "false";
 		add(text, 'j', string, strlen(string));
 		break;
-	default: /* null, or none; an array and an object are no field */
+	case NN_JSON_NULL:
 		add(text, 'j', "null", 4);
+		break;
+	default: /* as it was written */
+		string = nn_json_source(value, &n);
+		add(text, 'j', string, n);
 	}
 }
 

@@ -1,7 +1,7 @@
 /*
  * Columns of a table that travel to the output as they stand: the fields of a record one after the
  * other, each a letter, its text and a NUL. The letter says what it was: 's' a text, 'j' a number
- * or another literal of JSON.
+ * or another value of JSON.
  */
 #ifndef NN_DATA_KEEP_H
 #define NN_DATA_KEEP_H

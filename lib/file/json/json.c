@@ -11,8 +11,8 @@ struct nn_json {
 	enum nn_json_type type;
 	bool whole;               /* a number without point and exponent, of 64 bits */
 	double number;            /* of a boolean 0 or 1 */
-	int64_t integer;          /* of a whole number */
-	const char *string;       /* own text; of a number its digits, not ended; or NULL */
+	int64_t integer;          /* of a whole number; of an array or object bytes of its text */
+	const char *string;       /* own text; of a number as it was written, not ended; or NULL */
 	const char *key;          /* as a member of an object */
 	size_t length;            /* of string, or number of children */
 	struct nn_json *children; /* an object's sorted by key; while it is open its parent */
@@ -62,6 +62,7 @@ static size_t check_size(const char *text, size_t n, struct nn_error *err)
  */
 struct maker {
 	struct nn_pull pull;
+	const char *text;            /* as it came: the pull writes to its own */
 	struct nn_json *top, *ended; /* behind the stack; the first of those that ended */
 	struct nn_json *open;        /* the innermost; NULL: none */
 };
@@ -84,11 +85,9 @@ static int take_number(struct nn_pull *p, struct nn_json *to)
 	while (n < p->length && p->text[n] != '.' && (p->text[n] | 0x20) != 'e')
 		n++;
 	to->type = NN_JSON_NUMBER;
-	if (n == p->length) {
-		to->string = p->text;
-		to->length = p->length;
-		to->whole = nn_pull_i64(p, &to->integer);
-	}
+	to->string = p->text;
+	to->length = p->length;
+	to->whole = n == p->length && nn_pull_i64(p, &to->integer);
 	return nn_pull_f64(p, &to->number) ? 0
 					   : nn_pull_fail(p, "found a number that is too large");
 }
@@ -121,6 +120,7 @@ static int end_level(struct maker *m)
 	m->top = j + 1;
 	m->ended = memmove(m->ended - n, m->top, n * sizeof *j);
 	j->children = n > 0 ? m->ended : NULL;
+	j->integer = (m->text + (m->pull.at - m->pull.begin)) - j->string;
 	if (j->type == NN_JSON_ARRAY)
 		return 0;
 	qsort(m->ended, n, sizeof *j, by_key);
@@ -149,6 +149,7 @@ static int add(struct maker *m, enum nn_pull_kind kind, const char *key)
 	case NN_PULL_ARRAY:
 	case NN_PULL_OBJECT:
 		to->type = kind == NN_PULL_ARRAY ? NN_JSON_ARRAY : NN_JSON_OBJECT;
+		to->string = m->text + (m->pull.token - m->pull.begin);
 		to->children = m->open;
 		m->open = to;
 		return 0;
@@ -190,7 +191,7 @@ struct nn_json *nn_json_parse(const char *text, size_t n, struct nn_error *err)
 {
 	size_t values = check_size(text, n, err);
 	struct nn_json *nodes;
-	struct maker m = { .open = NULL };
+	struct maker m = { .text = text };
 
 	if (values == 0 || !(nodes = nn_alloc(values * sizeof *nodes + n + 1, 1, err)))
 		return NULL;
@@ -251,11 +252,13 @@ const char *nn_json_string(const struct nn_json *value, size_t *length)
 	return value->string;
 }
 
-const char *nn_json_digits(const struct nn_json *value, size_t *length)
+const char *nn_json_source(const struct nn_json *value, size_t *length)
 {
-	if (nn_json_type(value) != NN_JSON_NUMBER)
+	enum nn_json_type type = nn_json_type(value);
+
+	if (type != NN_JSON_NUMBER && type != NN_JSON_ARRAY && type != NN_JSON_OBJECT)
 		return NULL;
-	*length = value->length;
+	*length = type == NN_JSON_NUMBER ? value->length : (size_t)value->integer;
 	return value->string;
 }
 
@@ -290,7 +293,7 @@ bool nn_json_equal(const struct nn_json *a, const struct nn_json *b)
 		return a->number == b->number;
 	if (a->number != b->number || a->length != b->length)
 		return false;
-	if (a->string)
+	if (a->type == NN_JSON_STRING)
 		return memcmp(a->string, b->string, a->length) == 0;
 	for (size_t i = 0; i < nn_json_size(a); i++) {
 		const struct nn_json *of_a = &a->children[i], *of_b = &b->children[i];

@@ -32,8 +32,11 @@ const char *nn_json_string(const struct nn_json *value, size_t *length); /* NULL
 double nn_json_number(const struct nn_json *value);
 /* A number written without point and exponent that 64 bits with a sign hold. */
 bool nn_json_whole(const struct nn_json *value);
-/* The text of one that any number of bits holds, not ended by a NUL; NULL: it is none. */
-const char *nn_json_digits(const struct nn_json *value, size_t *length);
+/*
+ * A number, an array or an object as it was written, not ended by a NUL: of the latter two in the
+ * text that was parsed, which has to be there still. NULL: it is none of them.
+ */
+const char *nn_json_source(const struct nn_json *value, size_t *length);
 bool nn_json_bool(const struct nn_json *value);       /* true */
 int64_t nn_json_integer(const struct nn_json *value); /* such a number, all digits of it */
 bool nn_json_equal(const struct nn_json *a,
