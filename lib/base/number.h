@@ -14,6 +14,8 @@
  */
 size_t nn_format_f32(char *buffer, float value);
 size_t nn_format_f64(char *buffer, double value);
+/* Of an f32 where the value is one, else of an f64: for messages on values of either type. */
+size_t nn_format_real(char *buffer, double value);
 size_t nn_format_u64(char *buffer, uint64_t value);
 /*
  * As printf's %.6g where that reads back, else as its %.9g, with .0 behind a whole number that has

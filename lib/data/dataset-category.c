@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "data/dataset.h"
 
 #define MOST_ROWS ((size_t)1 << 24) /* of a table: f32 holds their numbers */
@@ -202,9 +203,12 @@ bool nn_dataset_find_bad_category(const struct nn_row_block *s, size_t rows, siz
 
 int nn_dataset_bad_category(double found, size_t most, const char *place, struct nn_error *err)
 {
+	char number[NN_NUMBER];
+
+	nn_format_real(number, found);
 	return nn_fail(err, NN_EFORMAT,
-		       "%s: found %g, expected the number of a category, from 0 to %zu", place,
-		       found, (most ? most : MOST_ROWS) - 1);
+		       "%s: found %s, expected the number of a category, from 0 to %zu", place,
+		       number, (most ? most : MOST_ROWS) - 1);
 }
 
 int nn_dataset_check_categories(const struct nn_row_block *s, size_t rows, size_t values,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "data/ring.h"
@@ -252,12 +253,16 @@ static int check_labels(const struct nn_ring *r, size_t slot, size_t n, struct n
 /* Weights are 0 or more, as in the first samples. */
 static int check_weights(const struct nn_ring *r, size_t slot, size_t n, struct nn_error *err)
 {
-	for (size_t i = 0; r->weights && i < n; i++)
-		if (!(r->weights[slot + i] >= 0))
-			return nn_fail(err, NN_EFORMAT,
-				       "%s: sample %" PRIu64 ": a weight is %g, expected 0 or more",
-				       r->options.data, r->n + r->taken + i + 1,
-				       r->weights[slot + i]);
+	char number[NN_NUMBER];
+
+	for (size_t i = 0; r->weights && i < n; i++) {
+		if (r->weights[slot + i] >= 0)
+			continue;
+		nn_format_f64(number, r->weights[slot + i]);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: sample %" PRIu64 ": a weight is %s, expected 0 or more",
+			       r->options.data, r->n + r->taken + i + 1, number);
+	}
 	return 0;
 }
 

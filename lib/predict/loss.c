@@ -1,6 +1,8 @@
 /* Losses by name. */
 #include <string.h>
 
+#include "base/number.h"
+#include "base/real.h"
 #include "predict/loss.h"
 
 const char *const nn_loss_choices[] = {
@@ -24,4 +26,26 @@ enum nn_loss_kind nn_loss_find(const char *name)
 		if (strcmp(nn_loss_choices[i], name) == 0)
 			return (enum nn_loss_kind)i;
 	return NN_LOSS_AUTO;
+}
+
+int nn_loss_check_bce(const struct nn_loss_rows *r, enum nn_dtype dtype, const void *targets,
+		      struct nn_error *err)
+{
+	char found[NN_NUMBER];
+
+	for (size_t i = 0; i < r->n * r->size; i++) {
+		double value = nn_real_at(dtype, targets, i);
+		size_t row = i / r->size;
+
+		if (!(value < 0 || value > 1))
+			continue;
+		nn_format_real(found, value);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: row %llu, column %zu of the target: found %s, "
+			       "--loss=bce expects a number from 0 to 1",
+			       r->place,
+			       (unsigned long long)(r->rows ? r->rows[row] : r->first + row) + 1,
+			       i % r->size + 1, found);
+	}
+	return 0;
 }

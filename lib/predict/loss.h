@@ -22,4 +22,18 @@ extern const char *const nn_loss_choices[];
 const char *nn_loss_name(enum nn_loss_kind kind);
 enum nn_loss_kind nn_loss_find(const char *name);
 
+/*
+ * Targets of bce are probabilities: NN_EFORMAT says which of n rows of `size` values is none, by
+ * its number in rows, or from `first` on where rows is NULL. NaN, which is missing, is no matter
+ * here.
+ */
+struct nn_loss_rows {
+	const char *place; /* the file */
+	const uint64_t *rows;
+	uint64_t first;
+	size_t n, size;
+};
+int nn_loss_check_bce(const struct nn_loss_rows *rows, enum nn_dtype dtype, const void *targets,
+		      struct nn_error *err);
+
 #endif

@@ -88,9 +88,7 @@ static int answer(struct nn_run *r, const struct nn_run_block *block, struct nn_
 		b.n = block->n - b.first < r->batch ? block->n - b.first : r->batch;
 		if (forward(r, &b, err) < 0)
 			return -1;
-		if (r->metrics)
-			nn_run_score(r, &b);
-		else if (nn_run_write(r, &b, err) < 0)
+		if ((r->metrics ? nn_run_score : nn_run_write)(r, &b, err) < 0)
 			return -1;
 		r->n_rows += b.n;
 	}

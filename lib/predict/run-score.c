@@ -66,29 +66,37 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 	return r->p->options.against ? open_all(r, r->members[1].model, &r->against, err) : 0;
 }
 
-static void score_output(const struct nn_run *r, const struct nn_run_batch *b,
-			 const struct nn_run_member *member, size_t o, struct nn_metrics *metrics)
+static int score_output(const struct nn_run *r, const struct nn_run_batch *b,
+			const struct nn_run_member *member, size_t o, struct nn_metrics *metrics,
+			struct nn_error *err)
 {
 	const double *weights = b->block->beside.weights;
 	bool classes = nn_rows_target_classes(r->rows, o);
-	bool probabilities = member->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY && !classes;
-	size_t row = nn_rows_target_size(r->rows, o) *
-		     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
+	enum nn_loss_kind kind = member->model->losses[o].kind;
+	enum nn_dtype dtype = r->model->device->dtype;
+	size_t size = nn_rows_target_size(r->rows, o),
+	       row = size * (classes ? sizeof(int32_t) : nn_dtype_size(dtype));
+	const void *targets = (const char *)b->block->targets[o] + b->first * row;
+	const char *data = r->p->data ? r->p->data : "-", *apart = r->p->options.score_targets;
+	struct nn_loss_rows rows = { apart ? apart : data, NULL, r->n_rows, b->n, size };
 
+	if (kind == NN_LOSS_BCE && nn_loss_check_bce(&rows, dtype, targets, err) < 0)
+		return -1;
 	nn_metrics_add(metrics,
 		       r->ensemble ? nn_ensemble_raw(r->ensemble, o)
 				   : nn_session_raw(member->session, o, 0),
-		       (char *)b->block->targets[o] + b->first * row,
-		       weights ? weights + b->first : NULL, probabilities, b->n);
+		       targets, weights ? weights + b->first : NULL,
+		       kind == NN_LOSS_CROSS_ENTROPY && !classes, b->n);
+	return 0;
 }
 
-void nn_run_score(struct nn_run *r, const struct nn_run_batch *b)
+int nn_run_score(struct nn_run *r, const struct nn_run_batch *b, struct nn_error *err)
 {
-	for (size_t o = 0; o < nn_run_outputs(r); o++) {
-		score_output(r, b, &r->members[0], o, r->metrics[o]);
-		if (r->against)
-			score_output(r, b, &r->members[1], o, r->against[o]);
-	}
+	for (size_t o = 0; o < nn_run_outputs(r); o++)
+		if (score_output(r, b, &r->members[0], o, r->metrics[o], err) < 0 ||
+		    (r->against && score_output(r, b, &r->members[1], o, r->against[o], err) < 0))
+			return -1;
+	return 0;
 }
 
 /* ---- figures as they are printed ---- */

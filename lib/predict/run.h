@@ -139,7 +139,7 @@ int nn_run_write(struct nn_run *run, const struct nn_run_batch *batch, struct nn
 /* ---- run-score.c: metrics in place of answers ---- */
 
 int nn_run_open_score(struct nn_run *run, struct nn_error *err);
-void nn_run_score(struct nn_run *run, const struct nn_run_batch *batch);
+int nn_run_score(struct nn_run *run, const struct nn_run_batch *batch, struct nn_error *err);
 int nn_run_print_score(struct nn_run *run, struct nn_error *err);
 
 /* ---- run-against.c: figures of a second model beside them ---- */

@@ -257,6 +257,16 @@ refused() {
     [ ! -e m ]
   done
   nn-train -q -m 'dense ?' --loss=bce --target=y --valid=good.csv good.csv -o m
+  # to score by them is no better, and a value next to 1 is told as what it is
+  for value in -0.25 1.0000001; do
+    awk -F, -v OFS=, -v y=$value 'NR == 5 { $NF = y } 1' good.csv >bad.csv
+    run -1 --separate-stderr nn-predict --score --batch=2 m bad.csv
+    [ "$stderr" = "nn-predict: bad.csv: row 4, column 1 of the target: found $value, --loss=bce expects a number from 0 to 1" ]
+    run -1 --separate-stderr nn-predict --score=bad.csv m good.csv
+    [ "$stderr" = "nn-predict: bad.csv: row 4, column 1 of the target: found $value, --loss=bce expects a number from 0 to 1" ]
+  done
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=bce --target=y bad.csv -o n
+  [[ $stderr == *': found 1.0000001, '* ]]
   nn-train -q -m 'dense ?' --loss=mse --target=y bad.csv -o m
 }
 

@@ -211,6 +211,12 @@ size_t nn_format_f64(char *buffer, double value)
 	return n;
 }
 
+size_t nn_format_real(char *buffer, double value)
+{
+	return (double)(float)value == value ? nn_format_f32(buffer, (float)value)
+					     : nn_format_f64(buffer, value);
+}
+
 /* ---- whole numbers ---- */
 
 size_t nn_format_u64(char *buffer, uint64_t value)

@@ -8,6 +8,7 @@
 
 #include "base/descriptor.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/real.h"
 #include "base/text.h"
 #include "base/whole.h"
@@ -241,14 +242,17 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t,
 			       const struct nn_raw_target *raw, struct nn_error *err)
 {
+	char found[NN_NUMBER];
+
 	for (size_t i = 0; i < raw->rows * t->size; i++) {
 		double p = nn_real_at(ds->dtype, t->values.data, i);
 
-		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->rules.missing == NN_MISSING_DROP))
-			return nn_fail(err, NN_EFORMAT,
-				       "%s: row %zu, column %zu: found %g, expected a probability",
-				       raw->place, raw->first + i / t->size + 1, i % t->size + 1,
-				       p);
+		if ((p >= 0 && p <= 1) || (isnan(p) && ds->rules.missing == NN_MISSING_DROP))
+			continue;
+		nn_format_real(found, p);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: row %zu, column %zu: found %s, expected a probability",
+			       raw->place, raw->first + i / t->size + 1, i % t->size + 1, found);
 	}
 	return 0;
 }
