@@ -124,3 +124,13 @@ np.savez("without.npz", x=rows, y=kind)'
   run -0 --separate-stderr nn-train -m one.npz.st --steps=3 -o on.st without.npz
   [[ $stderr == *'without.npz has no column "w" with the weights of the start model'* ]]
 }
+
+@test "weight: the auc of separated rows is 1, and of rows the other way round 0, whatever they weigh" {
+  printf 'x,kind\n-1,down\n1,up\n' >sides.csv
+  nn-train -q -m 'dense ?' --target=kind --optimizer=sgd --lr=1 --steps=20 --weight=w -o sides.st <(sed '1s/$/,w/; 2,$s/$/,1/' sides.csv)
+  for seed in 1 2 3 4 5 6 7 8; do
+    awk -v OFS=, -v seed=$seed 'BEGIN { srand(seed); print "x,kind,w"; for (i = 1; i < 60; i++) print i % 2 ? i : -i, i % 2 ? "up" : "down", rand() }' >far.csv
+    nn-predict --score sides.st far.csv | grep -x 'auc 1'
+    sed 's/up/no/; s/down/up/; s/no/down/' far.csv | nn-predict --score sides.st | grep -x 'auc 0'
+  done
+}

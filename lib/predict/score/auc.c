@@ -164,9 +164,13 @@ void nn_auc_add(struct nn_auc *a, double score, bool second, double weight)
 	a->scores[a->n++] = new;
 }
 
+/*
+ * Of all pairs those in order, by the sum of both kinds: with weights, whose products are rounded,
+ * rows that are separated have an area of 1 and none has more.
+ */
 double nn_auc_area(struct nn_auc *a)
 {
-	double below = 0, seconds = 0, area = 0;
+	double firsts = 0, seconds = 0, right = 0, wrong = 0;
 
 	nn_auc_sort(a);
 	if (a->undefined)
@@ -174,9 +178,10 @@ double nn_auc_area(struct nn_auc *a)
 	for (size_t i = 0; i < a->n; i++) {
 		const double *weight = a->scores[i].weight;
 
-		area += weight[1] * (below + weight[0] / 2);
-		below += weight[0];
+		right += weight[1] * (firsts + weight[0] / 2);
+		wrong += weight[0] * (seconds + weight[1] / 2);
+		firsts += weight[0];
 		seconds += weight[1];
 	}
-	return below > 0 && seconds > 0 ? area / (below * seconds) : 0;
+	return firsts > 0 && seconds > 0 ? right / (right + wrong) : 0;
 }
