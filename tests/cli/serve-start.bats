@@ -30,6 +30,8 @@ wrong() {
   done
   wrong '--precision=bf16: is a type of model files' --dry-run --device=cpu --precision=bf16 words.st
   wrong '"a b" is not a name' --dry-run 'a b=words.st'
+  wrong '"": expected [NAME=]MODEL' ''
+  wrong '"": expected [NAME=]MODEL' --dry-run words.st ''
   wrong 'a=: no path' --dry-run a=
   for listen in '[::1]:0' localhost:8080 unix:"${long#s}" '*:80'; do
     nn-serve --dry-run --listen="$listen" words.st

@@ -21,6 +21,8 @@ int nn_operand_parse(struct nn_operand *operand, const char *word, struct nn_err
 	char quoted[NN_QUOTED];
 
 	*operand = (struct nn_operand){ .path = word };
+	if (!*word)
+		return nn_fail(err, NN_EUSAGE, "\"\": expected [NAME=]MODEL");
 	if (!equals || (slash && slash < equals))
 		return 0;
 	operand->path = equals + 1;
