@@ -401,12 +401,12 @@ struct nn_table_form nn_dataset_form(const struct nn_table_form *given,
 
 /*
  * weights.c: of rows as a table gave them, target_values each, at a slot; or of the tensor that
- * --weight names, in a file whose rows are known; afterwards, whether any counts. Is it a weight?
- * NaN is one of a row that --missing=drop leaves out.
+ * --weight names, in a file whose rows are known (targets: those are in it, too); afterwards,
+ * whether any counts. Is it a weight? NaN is one of a row that --missing=drop leaves out.
  */
 bool nn_dataset_is_weight(const struct nn_dataset *ds, double weight);
 int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const char *file,
-			struct nn_error *err);
+			bool targets, struct nn_error *err);
 int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values,
 			    size_t target_values, size_t slot, struct nn_error *err);
 int nn_dataset_check_weights(struct nn_dataset *ds, struct nn_error *err);

@@ -44,8 +44,20 @@ static int read_weights(struct nn_dataset *ds, const struct nn_st *st, const str
 	return ds->weights ? 0 : -1;
 }
 
+/* Is a target's array called so? (nn_dataset_tensor_targets) */
+static bool is_target(const struct nn_dataset *ds, const char *name)
+{
+	for (size_t i = 0; i < ds->schema->n_targets; i++) {
+		const char *of = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
+
+		if (strcmp(name, of ? of : "y") == 0)
+			return true;
+	}
+	return false;
+}
+
 int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const char *file,
-			struct nn_error *err)
+			bool targets, struct nn_error *err)
 {
 	const char *name = ds->rules.weight;
 	const struct nn_st_tensor *t = name ? nn_st_find(st, name) : NULL;
@@ -55,6 +67,8 @@ int nn_dataset_weigh_by(struct nn_dataset *ds, const struct nn_st *st, const cha
 		return 0;
 	if (!t && !nn_tensor_for(st, file, name, NULL, false, err))
 		return nn_fail_at(err, "--weight");
+	if (targets && is_target(ds, name))
+		return nn_fail(err, NN_EUSAGE, "--weight=%s: the array is the target, too", name);
 	snprintf(place, sizeof place, "%.90s: tensor %s", file,
 		 nn_quote(quoted, t->name, strlen(t->name)));
 	if (t->shape.rank < 1 || t->shape.dim[0] != ds->rows || nn_row_size(&t->shape) != 1)

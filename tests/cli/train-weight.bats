@@ -85,6 +85,14 @@ refused() {
   refused 1 '--weight=w: every row of bad.csv weighs 0' bad.csv --weight=w
   refused 2 '--weight=kind: the column is the target' w.csv --weight=kind
   refused 1 '--weight=weigth: w.csv has no such column' w.csv --weight=weigth
+  python3 -c '
+import numpy as np
+x = np.arange(12.0).reshape(6, 2)
+np.savez("y.npz", x=x, y=np.arange(6))
+np.savez("x.npz", x=x, y=np.ones(6))
+np.save("y.npy", np.arange(6))'
+  train_refused 2 '--weight=y: the array is the target, too' -m 'dense ?' --weight=y -o no.st y.npz
+  nn-train -q -m 'dense ?' --weight=y --steps=1 -o some.st x.npz y.npy
 }
 
 @test "weight: data without the column are scored with a warning" {

@@ -303,7 +303,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
-	if (nn_dataset_weigh_by(ds, ds->st, file, err) < 0)
+	if (nn_dataset_weigh_by(ds, ds->st, file, targets, err) < 0)
 		return -1;
 	return targets ? nn_dataset_tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }

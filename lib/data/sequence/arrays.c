@@ -268,7 +268,7 @@ int nn_sequences_read_tensors(struct nn_dataset *ds, struct nn_input *input,
 	for (size_t i = 0; i < ds->schema->n_inputs; i++)
 		if (read_input(ds, file, reading, i, err) < 0)
 			return -1;
-	if (nn_dataset_weigh_by(ds, ds->st, file, err) < 0)
+	if (nn_dataset_weigh_by(ds, ds->st, file, reading->targets, err) < 0)
 		return -1;
 	return reading->targets
 		       ? nn_dataset_tensor_targets(ds, ds->st, file, reading->want, false, err)
