@@ -114,6 +114,8 @@ int main(int argc, char **argv)
 	p.threads = (int)std.threads;
 	p.seed = std.seed;
 	status = nn_predict_check(&p.options, &err);
+	if (status == 0 && p.options.info)
+		status = nn_predict_check_info(&options, &err);
 	if (status == 0)
 		status = nn_products_check(&std, &err);
 	if (status == 0)

@@ -323,3 +323,13 @@ int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 					 "--to=tsv or --to=jsonl");
 	return 0;
 }
+
+int nn_predict_check_info(const struct nn_opt_list *list, struct nn_error *err)
+{
+	for (const struct nn_opt *o = nn_predict_opts; o->name; o++)
+		if (strcmp(o->name, "info") != 0 && nn_opt_given(list, o->name))
+			return nn_fail(err, NN_EUSAGE,
+				       "--%s: --info says what MODEL holds, and reads no rows",
+				       o->name);
+	return 0;
+}

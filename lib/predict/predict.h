@@ -44,6 +44,8 @@ struct nn_predict_options {
 extern const struct nn_opt nn_predict_opts[];
 /* What can be told from the options alone: NN_EUSAGE. */
 int nn_predict_check(const struct nn_predict_options *options, struct nn_error *err);
+/* With --info, which reads no rows, an option of nn-predict's own that was given: NN_EUSAGE. */
+int nn_predict_check_info(const struct nn_opt_list *list, struct nn_error *err);
 
 struct nn_predict {
 	struct nn_predict_options options;

@@ -71,3 +71,13 @@ tensors: 1, 2 values, 8 bytes
   run -2 nn-predict --info --log=- m.st
   nn-predict --info --log=- -o info.txt m.st | jq -e .event
 }
+
+@test "info: options of rows are refused, standard ones are taken" {
+  for option in --score --emit=class --batch=3 -b3 --keep=a --to=csv --on-error=skip '-mdense 3'; do
+    run -2 --separate-stderr nn-predict --info "$option" m.st
+    [[ -z $output && $stderr == 'nn-predict: --'*': --info says what MODEL holds, and reads no rows' ]]
+  done
+  printf 'score = yes\n' >options
+  run -2 nn-predict --info --config=options m.st
+  nn-predict --info --threads=2 --seed=3 -q m.st | diff - <(nn-predict --info m.st)
+}
