@@ -5,14 +5,14 @@
  * Lin et al. 2020, "Don't use large mini-batches, use local SGD"). Up to STEP it is sync.
  *
  * Between averages ranks say nothing to each other: signals, clocks and losses that are not finite
- * wait for the next one.
+ * wait for the next one, at the end of the epoch at the latest.
  *
  * Optimizer slots stay each rank's own, so that what is sent does not depend on the optimizer. They
  * are averaged, too, where an epoch ends, held-out rows are evaluated or a state is written: a
  * state then holds all there is, for any number of ranks, and who goes on from it makes the bytes
  * of who wrote a state there and never stopped. So a state that a signal or a clock asks for within
- * an epoch shows in the bytes; those of epochs do not. The weight of a rank is that of the targets it trained on since the last
- * average; the loss shown between averages is that of rank 0's share.
+ * an epoch shows in the bytes; those of epochs do not. The weight of a rank is that of the targets
+ * it trained on since the last average; the loss shown between averages is that of rank 0's share.
  */
 #include <math.h>
 #include <string.h>
@@ -221,9 +221,10 @@ static double share(const struct nn_worker *w)
 
 /*
  * All ranks the same again, but for slots that stay their own. The loss of a step that was not
- * finite on one of them ends the training on all.
+ * finite on one of them ends the training on all; what any of them asked for is added to control.
  */
-static int average(struct nn_worker *w, bool slots, struct nn_error *err)
+static int average(struct nn_worker *w, bool slots, struct nn_control *control,
+		   struct nn_error *err)
 {
 	struct nn_local *l = w->local;
 
@@ -241,6 +242,8 @@ static int average(struct nn_worker *w, bool slots, struct nn_error *err)
 				(unsigned long long)w->counters->step + 1, w->task->recipe->lr);
 	if (average_all(w, share(w), slots, err) < 0)
 		return -1;
+	for (int r = 0; r < w->layout->comm->size; r++)
+		nn_control_merge(control, &l->all[r].control);
 	l->own_slots = !slots;
 	join_past(w);
 	l->since = 0;
@@ -294,23 +297,24 @@ static void local_close(struct nn_worker *w)
 }
 
 /* Of sync each rank has a part of the slots; after that all have all. */
-static int synchronize(struct nn_worker *w, struct nn_error *err)
+static int synchronize(struct nn_worker *w, struct nn_control *control, struct nn_error *err)
 {
 	uint64_t from = w->layout->terms.from;
 
-	return from > 0 && w->counters->step <= from ? nn_strategy_sync.synchronize(w, err) : 0;
+	return from > 0 && w->counters->step <= from ? nn_strategy_sync.synchronize(w, control, err)
+						     : 0;
 }
 
-static int local_synchronize(struct nn_worker *w, struct nn_error *err)
+static int local_synchronize(struct nn_worker *w, struct nn_control *control, struct nn_error *err)
 {
 	struct nn_local *l = w->local;
 
 	if (l->since > 0) {
 		memset(l->report.now, 0, sizeof l->report.now);
-		return average(w, true, err);
+		return average(w, true, control, err);
 	}
 	if (!l->own_slots)
-		return synchronize(w, err);
+		return synchronize(w, control, err);
 	l->own_slots = false;
 	return average_slots(w, share(w), err);
 }
@@ -357,7 +361,7 @@ static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
 	if (w->layout->comm->size == 1 || u->number <= w->layout->terms.from)
 		return nn_strategy_sync.step(w, u, control, result, err);
 	if (l->since++ == 0) {
-		if (synchronize(w, err) < 0)
+		if (synchronize(w, control, err) < 0)
 			return -1;
 		memset(&l->report, 0, sizeof l->report);
 		l->base = *w->counters;
@@ -375,11 +379,9 @@ static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
 	now[COUNTED] = result->counted;
 	now[SQUARES] = result->squares;
 	start = nn_now_s();
-	if (average(w, false, err) < 0)
+	if (average(w, false, control, err) < 0)
 		return -1;
 	join_now(w, result);
-	for (int r = 0; r < w->layout->comm->size; r++)
-		nn_control_merge(control, &l->all[r].control);
 	result->comm_s = nn_now_s() - start;
 	return 0;
 }

@@ -25,9 +25,9 @@ static int master_step(struct nn_worker *w, const struct nn_strategy_update *u,
 	return nn_strategy_sync.step(w, u, control, result, err);
 }
 
-static int master_synchronize(struct nn_worker *w, struct nn_error *err)
+static int master_synchronize(struct nn_worker *w, struct nn_control *control, struct nn_error *err)
 {
-	return nn_strategy_sync.synchronize(w, err);
+	return nn_strategy_sync.synchronize(w, control, err);
 }
 
 /* What went through rank 0, beside what goes through each rank where all of them add up a shard. */

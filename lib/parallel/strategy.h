@@ -92,9 +92,11 @@ struct nn_strategy {
 		    struct nn_error *err);
 	/*
 	 * Parameters, buffers and slots will be read (evaluation, state, model): make them whole
-	 * and the same on all ranks.
+	 * and the same on all ranks. control: what ranks asked for since they last exchanged it is
+	 * added.
 	 */
-	int (*synchronize)(struct nn_worker *worker, struct nn_error *err);
+	int (*synchronize)(struct nn_worker *worker, struct nn_control *control,
+			   struct nn_error *err);
 };
 
 extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async,

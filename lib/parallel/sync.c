@@ -67,8 +67,10 @@ int nn_sync_wait_weights(struct nn_worker *w, struct nn_error *err)
 		       : 0;
 }
 
-static int sync_synchronize(struct nn_worker *w, struct nn_error *err)
+/* Each step has exchanged controls. */
+static int sync_synchronize(struct nn_worker *w, struct nn_control *control, struct nn_error *err)
 {
+	(void)control;
 	if (nn_sync_wait_weights(w, err) < 0)
 		return -1;
 	return w->team && w->team->transport->synchronize ? w->team->transport->synchronize(w, err)

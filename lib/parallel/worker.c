@@ -17,7 +17,9 @@ void nn_worker_note(const struct nn_worker *w, const char *format, ...)
 	w->note(w->arg, text);
 }
 
-int nn_worker_synchronize(struct nn_worker *w, struct nn_error *err)
+int nn_worker_synchronize(struct nn_worker *w, struct nn_control *control, struct nn_error *err)
 {
-	return w->layout->strategy->synchronize ? w->layout->strategy->synchronize(w, err) : 0;
+	const struct nn_strategy *strategy = w->layout->strategy;
+
+	return strategy->synchronize ? strategy->synchronize(w, control, err) : 0;
 }

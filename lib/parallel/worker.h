@@ -56,8 +56,10 @@ struct nn_worker {
 void nn_worker_note(const struct nn_worker *worker, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Gather what ranks keep of parameters, buffers and slots, before these are read. Collective.
+ * Gather what ranks keep of parameters, buffers and slots, before these are read, and add to
+ * control what ranks that train alone asked for. Collective.
  */
-int nn_worker_synchronize(struct nn_worker *worker, struct nn_error *err);
+int nn_worker_synchronize(struct nn_worker *worker, struct nn_control *control,
+			  struct nn_error *err);
 
 #endif

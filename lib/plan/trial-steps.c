@@ -174,6 +174,7 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 	const struct nn_layout *layout = w->layout;
 	const struct nn_strategy *strategy = layout->strategy;
 	struct trial t = { .worker = w };
+	struct nn_control nothing = { 0 };
 	uint64_t moved = nn_comm_moved(layout->comm);
 	double flops =
 		nn_layers_flops(w->task->program, true) * (double)nn_loader_rows(w->loader, 0) *
@@ -185,7 +186,7 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 					       MOST_FLOPS * layout->comm->size))
 		return 0;
 	if ((strategy->open && strategy->open(w, err) < 0) || begin(&t, err) < 0 ||
-	    time_rows(&t, step_s, err) < 0 || nn_worker_synchronize(w, err) < 0)
+	    time_rows(&t, step_s, err) < 0 || nn_worker_synchronize(w, &nothing, err) < 0)
 		return -1;
 	*step_s *= (double)w->task->recipe->batch;
 	if (strategy->close)

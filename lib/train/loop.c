@@ -69,7 +69,7 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 static int synchronize(struct nn_train *t, struct nn_error *err)
 {
 	uint64_t moved = nn_comm_moved(t->layout.comm);
-	int status = nn_worker_synchronize(&t->worker, err);
+	int status = nn_worker_synchronize(&t->worker, &t->control, err);
 
 	if (t->layout.strategy->alone)
 		t->clock.times.bytes += (double)(nn_comm_moved(t->layout.comm) - moved);
@@ -79,15 +79,15 @@ static int synchronize(struct nn_train *t, struct nn_error *err)
 static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, every = t->options->ranks.check_every;
-	const struct nn_control control = *nn_loop_asked(t);
+	const struct nn_control *control = nn_loop_asked(t); /* synchronize adds to it */
 	bool ends_epoch = number % t->task.steps_per_epoch == 0,
-	     saves = ends_epoch || nn_save_due(&t->kept) || control.due;
+	     saves = ends_epoch || nn_save_due(&t->kept) || control->due;
 	bool evaluates =
 		ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
 	if (every && number % every == 0 && nn_worker_check_parameters(&t->worker, err) < 0)
 		return -1;
-	if (((evaluates && t->task.n_valid > 0) || saves || control.save) &&
+	if (((evaluates && t->task.n_valid > 0) || saves || control->save) &&
 	    synchronize(t, err) < 0)
 		return -1;
 	if (evaluates && nn_train_evaluate(t, err) < 0)
@@ -101,9 +101,9 @@ static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 		nn_curve_write(t->told.curve, t, false,
 			       NULL); /* what failed is tried again at the end */
 	}
-	if (!control.save)
-		return nn_save_follow(&t->kept, saves, err);
-	serve_signal(t, control.save);
+	if (!control->save)
+		return nn_save_follow(&t->kept, saves || control->due, err);
+	serve_signal(t, control->save);
 	return save_now(t, err);
 }
 
@@ -112,7 +112,7 @@ static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
 	nn_event_signal(t, signal);
-	if (nn_worker_synchronize(&t->worker, err) < 0 ||
+	if (nn_worker_synchronize(&t->worker, &t->control, err) < 0 ||
 	    nn_worker_gather_times(&t->worker, err) < 0)
 		return -1;
 	if (!t->kept.state_path && !t->source.fold)

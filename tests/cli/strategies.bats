@@ -203,6 +203,23 @@ P
   train -m 'dense 16, relu, dense ?' --strategy=local:4 --ranks=2 --resume --steps=0 --epochs=1000000 -o stop.safetensors
 }
 
+@test "local: with more steps between averages than an epoch has, signals and the time limit end it where an epoch does" {
+  short=(nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy -b 600 --ranks=2 --epochs=10000000)
+  for h in 4 10 4@5; do # 3 steps an epoch
+    timeout -k 5 60 "${short[@]}" --strategy=local:$h --time-limit=0.5 --log=over.log -o over.safetensors digits.csv.gz
+    jq -e 'select(.event == "end") | .reason == "time-limit"' over.log
+  done
+  timeout -k 5 60 "${short[@]}" --strategy=local:10 --checkpoint-every=1000000 -o term.safetensors --log=term.log --log-every=1 digits.csv.gz 3>&- &
+  parent=$!
+  until_ grep -q '"step"' term.log
+  pkill -USR1 -P "$parent" nn-train || kill -USR1 "$parent"
+  until_ grep -q '"signal","name":"SIGUSR1"' term.log
+  [ -e term.state.safetensors ]
+  pkill -TERM -P "$parent" nn-train || kill -TERM "$parent"
+  wait "$parent" || status=$?
+  [ "$status" = 143 ]
+}
+
 @test "local: slots stay with their ranks: adam sends what sgd sends; a resumed training makes the bytes of a whole one" {
   sent() { jq 'select(.event == "end") | .predicted.step_bytes | .measured, .error' "$1" | xargs; }
   local=(-m 'dense 64, relu, dropout 0.1, dense ?' -b 16 --leaves=2 --strategy=local:4 --ranks=2)
