@@ -3,40 +3,32 @@
 
 #include "base/files.h"
 #include "base/flush.h"
+#include "base/memory.h"
 #include "device/products.h"
 #include "cmd/tool.h"
+#include "data/picture/samples.h"
 #include "model/weights.h"
 #include "predict/predict.h"
 
-struct inputs {
-	const struct nn_opt_list *options;
-	struct nn_error *err;
-};
-
-/* An input beside those of the options. */
-static int check_input(void *arg, const char *path)
-{
-	const struct inputs *in = arg;
-	const struct nn_file_use file = { .path = path };
-
-	return nn_files_check(in->options, &file, 1, in->err);
-}
-
-/* Operands, and the arrays that one of weights may stand for. */
+/* Operands, and what they stand for. */
 static int check_files(const struct nn_predict *p, const struct nn_opt_list *options,
 		       struct nn_error *err)
 {
-	struct inputs in = { options, err };
+	struct nn_file_use *files = nn_alloc(p->n_others + 2, sizeof *files, err);
+	int status;
 
-	if (check_input(&in, p->model) < 0 ||
-	    (!p->options.info && check_input(&in, p->data ? p->data : "-") < 0))
+	if (!files)
 		return -1;
+	files[0] = (struct nn_file_use){ .path = p->model, .each = nn_weights_each_file };
+	if (!p->options.info)
+		files[1] = (struct nn_file_use){ .path = p->data ? p->data : "-",
+						 .each = nn_samples_each_file };
 	for (size_t k = 0; k < p->n_others; k++)
-		if (check_input(&in, p->others[k]) < 0)
-			return -1;
-	return p->options.model_text || p->options.info
-		       ? nn_weights_each(p->model, check_input, &in)
-		       : 0;
+		files[2 + k] =
+			(struct nn_file_use){ .path = p->others[k], .each = nn_weights_each_file };
+	status = nn_files_check(options, files, p->n_others + 2, err);
+	nn_free(files);
+	return status;
 }
 
 /* Models first, and DATA where there is one; others move to the front of the operands. 0 or 2. */

@@ -17,7 +17,13 @@ struct file_place {
 
 struct use {
 	struct nn_file_use file;
+	bool found;
 	struct file_place place;
+};
+
+struct uses {
+	struct use *use;
+	size_t n;
 };
 
 static bool folder_of(const char *path, const char *name, struct stat *at)
@@ -31,9 +37,10 @@ static bool folder_of(const char *path, const char *name, struct stat *at)
 	       stat(folder, at) == 0;
 }
 
-/* false: it is nowhere. */
-static bool find_place(const struct nn_file_use *f, struct file_place *p)
+static void find_place(struct use *use)
 {
+	const struct nn_file_use *f = &use->file;
+	struct file_place *p = &use->place;
 	const char *slash = strrchr(f->path, '/');
 	bool standard = strcmp(f->path, "-") == 0;
 
@@ -41,7 +48,7 @@ static bool find_place(const struct nn_file_use *f, struct file_place *p)
 	p->there = standard ? fstat(f->writes ? STDOUT_FILENO : STDIN_FILENO, &p->at) == 0
 			    : stat(f->path, &p->at) == 0;
 	p->special = p->there && !S_ISREG(p->at.st_mode);
-	return p->there || (f->writes && !standard && folder_of(f->path, p->name, &p->at));
+	use->found = p->there || (f->writes && !standard && folder_of(f->path, p->name, &p->at));
 }
 
 static bool same_place(const struct use *a, const struct use *b)
@@ -51,8 +58,9 @@ static bool same_place(const struct use *a, const struct use *b)
 	if (a->file.writes && b->file.writes && strcmp(a->file.path, "-") == 0 &&
 	    strcmp(b->file.path, "-") == 0)
 		return true;
-	return p->there == q->there && !p->special && !q->special && p->at.st_dev == q->at.st_dev &&
-	       p->at.st_ino == q->at.st_ino && (p->there || strcmp(p->name, q->name) == 0);
+	return a->found && b->found && p->there == q->there && !p->special && !q->special &&
+	       p->at.st_dev == q->at.st_dev && p->at.st_ino == q->at.st_ino &&
+	       (p->there || strcmp(p->name, q->name) == 0);
 }
 
 static bool is_named(const struct nn_file_use *f, const struct nn_opt *row)
@@ -88,26 +96,72 @@ static int fail(const struct use *written, const struct use *other, struct nn_er
 				 w->name, quoted);
 }
 
-static int compare(const struct use *uses, size_t n, struct nn_error *err)
+static int compare(const struct use *a, const struct use *b, struct nn_error *err)
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < i; j++) {
-			const struct use *a = &uses[i], *b = &uses[j];
-			const struct use *written = a->file.writes ? a : b,
-					 *other = a->file.writes ? b : a;
+	const struct use *written = a->file.writes ? a : b, *other = a->file.writes ? b : a;
 
-			if (!written->file.writes || !same_place(a, b) ||
-			    (other->file.replaceable && strcmp(written->file.name, "output") == 0))
-				continue;
-			return fail(written, other, err);
-		}
+	return written->file.writes && same_place(a, b) &&
+			       !(other->file.replaceable &&
+				 strcmp(written->file.name, "output") == 0)
+		       ? fail(written, other, err)
+		       : 0;
+}
+
+static int compare_all(const struct uses *uses, struct nn_error *err)
+{
+	for (size_t i = 0; i < uses->n; i++)
+		for (size_t j = 0; j < i; j++)
+			if (compare(&uses->use[i], &uses->use[j], err) < 0)
+				return -1;
 	return 0;
 }
 
-static void add(struct use *uses, size_t *n, struct nn_file_use file)
+/* ---- files that one name stands for ---- */
+
+struct inside {
+	const struct uses *uses;
+	const char *name; /* of the option */
+	struct nn_error *err;
+};
+
+static int compare_inside(void *arg, const char *path)
 {
-	uses[*n].file = file;
-	*n += file.path && find_place(&file, &uses[*n].place);
+	const struct inside *in = arg;
+	struct use read = { .file = { .name = in->name, .path = path } };
+
+	find_place(&read);
+	for (size_t i = 0; i < in->uses->n; i++)
+		if (in->uses->use[i].file.writes && compare(&in->uses->use[i], &read, in->err) < 0)
+			return -1;
+	return 0;
+}
+
+/* There may be many: they are looked at where an output would replace a file. */
+static int compare_insides(const struct uses *uses, struct nn_error *err)
+{
+	bool replaces = false;
+
+	for (size_t i = 0; i < uses->n; i++)
+		replaces |= uses->use[i].file.writes && uses->use[i].place.there &&
+			    !uses->use[i].place.special;
+	for (size_t i = 0; replaces && i < uses->n; i++) {
+		const struct nn_file_use *f = &uses->use[i].file;
+		struct inside in = { uses, f->name, err };
+
+		if (f->each && f->each(f->path, compare_inside, &in) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- all of a command line ---- */
+
+static void add(struct uses *uses, struct nn_file_use file)
+{
+	if (!file.path)
+		return;
+	uses->use[uses->n].file = file;
+	find_place(&uses->use[uses->n++]);
 }
 
 /* Few rows are given a file: memory is taken for those. */
@@ -124,11 +178,10 @@ static size_t count_files(const struct nn_opt_list *list)
 int nn_files_check(const struct nn_opt_list *list, const struct nn_file_use *more, size_t n_more,
 		   struct nn_error *err)
 {
-	struct use *uses = nn_alloc(count_files(list) + n_more, sizeof *uses, err);
-	size_t n = 0;
+	struct uses uses = { nn_alloc(count_files(list) + n_more, sizeof *uses.use, err), 0 };
 	int status;
 
-	if (!uses)
+	if (!uses.use)
 		return -1;
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
 		for (const struct nn_opt *row = t->rows; row->name; row++) {
@@ -138,14 +191,17 @@ int nn_files_check(const struct nn_opt_list *list, const struct nn_file_use *mor
 			while (i < n_more && !is_named(&more[i], row))
 				i++;
 			if (path && i == n_more)
-				add(uses, &n,
+				add(&uses,
 				    (struct nn_file_use){ .name = row->name,
 							  .path = path,
-							  .writes = row->file == NN_OPT_WRITES });
+							  .writes = row->file == NN_OPT_WRITES,
+							  .each = row->each_file });
 		}
 	for (size_t i = 0; i < n_more; i++)
-		add(uses, &n, more[i]);
-	status = compare(uses, n, err);
-	nn_free(uses);
+		add(&uses, more[i]);
+	status = compare_all(&uses, err);
+	if (status == 0)
+		status = compare_insides(&uses, err);
+	nn_free(uses.use);
 	return status;
 }

@@ -16,12 +16,14 @@ struct nn_file_use {
 	const char *path; /* "-": standard input or output; NULL: none */
 	bool writes;
 	bool replaceable; /* read before anything is written, so --output may take its place */
+	nn_file_each *each; /* what is read besides it; NULL: nothing */
 };
 
 /*
- * Compare the files of all options (nn_opt.file) and of more[n] by device and inode, and by folder
- * and name where they are yet to come. Special files are anybody's. An entry of `more` stands in
- * place of the row of its name, if that reads or writes as it does. NN_EUSAGE: names both.
+ * Compare the files of all options (nn_opt.file) and of more[n], with those that they stand for, by
+ * device and inode, and by folder and name where they are yet to come. Special files are anybody's.
+ * An entry of `more` stands in place of the row of its name, if that reads or writes as it does.
+ * NN_EUSAGE: names both.
  */
 int nn_files_check(const struct nn_opt_list *list, const struct nn_file_use *more, size_t n,
 		   struct nn_error *err);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include "base/error.h"
 
-#define NN_MODULE_ABI 5
+#define NN_MODULE_ABI 6
 
 /* Every module exports `const struct nn_module nn_module`. */
 struct nn_module {

@@ -31,6 +31,13 @@ enum nn_opt_type {
 /* The file that a value names, if it names one. */
 enum nn_opt_file { NN_OPT_NO_FILE, NN_OPT_READS, NN_OPT_WRITES };
 
+/*
+ * The files that a value stands for besides the one that bears its name, as those of a list or a
+ * folder: visit(arg, path) for each until it returns another value than 0, which is returned. What
+ * cannot be listed has none; whoever reads it says why.
+ */
+typedef int nn_file_each(const char *value, int (*visit)(void *arg, const char *path), void *arg);
+
 struct nn_opt {
 	const char *name; /* long name without dashes; NULL ends a table */
 	char letter;      /* 0: none */
@@ -52,6 +59,7 @@ struct nn_opt {
 	bool filled;       /* of a string: never empty */
 	enum nn_opt_file file;
 	bool (*names_file)(const char *value); /* of such an option; NULL: every value does */
+	nn_file_each *each_file; /* what such a value names besides a file; NULL: nothing */
 };
 
 /*

@@ -9,6 +9,8 @@
 #include "device/products.h"
 #include "bench/bench.h"
 #include "bench/model.h"
+#include "data/picture/samples.h"
+#include "model/weights.h"
 
 #define BUSY 0.05 /* of the time that threads waited: figures are no longer this machine's */
 
@@ -38,14 +40,17 @@ static const struct nn_bench_verb *find(const char *name, struct nn_error *err)
 	return NULL;
 }
 
-/* Operands are models, or their text. */
-static int check_files(const struct nn_bench_setup *setup, int n, char **operands,
-		       struct nn_error *err)
+/* Operands are models, or their text, or data. */
+static int check_files(const struct nn_bench_setup *setup, const struct nn_bench_verb *verb, int n,
+		       char **operands, struct nn_error *err)
 {
+	bool data = strncmp(verb->operands, "DATA", 4) == 0;
 	struct nn_file_use files[NN_BENCH_OPERANDS];
 
 	for (int i = 0; i < n; i++)
-		files[i] = (struct nn_file_use){ .path = operands[i] };
+		files[i] = (struct nn_file_use){ .path = operands[i],
+						 .each = data ? nn_samples_each_file
+							      : nn_weights_each_file };
 	return nn_files_check(setup->list, files, (size_t)n, err);
 }
 
@@ -81,7 +86,7 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return -1;
 	if (nn_products_check(setup->std, err) < 0)
 		return -1;
-	if (check_files(setup, n - 1, words + 1, err) < 0)
+	if (check_files(setup, verb, n - 1, words + 1, err) < 0)
 		return -1;
 	return setup->std->dry_run && strcmp(verb->operands, "MODEL") == 0
 		       ? nn_bench_model_check(words[1], err)

@@ -372,6 +372,8 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
  * the hash.
  */
 int nn_classes_check(const char *value, struct nn_error *err);
+bool nn_classes_names_file(const char *value);
+int nn_classes_each_file(const char *value, int (*visit)(void *arg, const char *path), void *arg);
 int nn_dataset_list_classes(struct nn_dataset *ds, const char *value, const struct nn_want *want,
 			    struct nn_error *err);
 void nn_classes_hash(const struct nn_words *words, struct nn_sha256 *hash);

@@ -121,6 +121,9 @@ const struct nn_opt nn_data_opts[] = {
 	  .offset = offsetof(struct nn_data_options, classes),
 	  .arg = "FILE|N",
 	  .check = nn_classes_check,
+	  .file = NN_OPT_READS,
+	  .names_file = nn_classes_names_file,
+	  .each_file = nn_classes_each_file,
 	  .help = "labels known beforehand: a file with one a line, or 0 to N-1",
 	  .man = "By default the classes are the labels that occur. A label that is not listed is "
 		 "an error, one that never occurs is a class all the same. The order of the lines "

@@ -31,6 +31,13 @@ int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, bool later, st
 	return onnx ? onnx->read(st, input, beside, later, err) : -1;
 }
 
+int nn_onnx_each_file(struct nn_input *input, int (*visit)(void *arg, const char *path), void *arg)
+{
+	const struct nn_onnx *onnx = nn_module_open("onnx", NULL);
+
+	return onnx ? onnx->each_file(input, visit, arg) : 0;
+}
+
 int nn_onnx_model_write(struct nn_output *output, const char *path,
 			const struct nn_onnx_model *model, struct nn_error *err)
 {

@@ -25,12 +25,16 @@ struct nn_onnx {
 	/* output NULL: can it be written? */
 	int (*write)(struct nn_output *output, const struct nn_onnx_model *model,
 		     struct nn_error *err);
+	/* Files beside the input that hold its tensors (nn_file_each). */
+	int (*each_file)(struct nn_input *input, int (*visit)(void *arg, const char *path),
+			 void *arg);
 };
 
 /* Does the name end in .onnx, so that a model is written as such? */
 bool nn_onnx_named(const char *path);
 /* Through the module; NN_ENODEV where it is not installed. path: for messages. */
 int nn_onnx_model_read(struct nn_st **st, struct nn_input *input, bool later, struct nn_error *err);
+int nn_onnx_each_file(struct nn_input *input, int (*visit)(void *arg, const char *path), void *arg);
 int nn_onnx_model_write(struct nn_output *output, const char *path,
 			const struct nn_onnx_model *model, struct nn_error *err);
 

@@ -158,14 +158,31 @@ int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err
 	return status;
 }
 
-int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg)
+/* Only of a file: what a pipe has can be read once. */
+static int each_beside(const char *path, int (*visit)(void *arg, const char *path), void *arg)
 {
-	struct weight_list l = { 0 };
-	struct nn_error ignored;
+	struct nn_input *input = NULL;
+	enum nn_format_id format;
+	struct stat st;
 	int status = 0;
 
-	if (is_directory(operand) ? list_directory(&l, operand, &ignored) == 0
-				  : is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (nn_input_open(&input, path, NULL) == 0 && nn_input_sniff(input, &format, NULL) == 0 &&
+	    format == NN_FORMAT_onnx)
+		status = nn_onnx_each_file(input, visit, arg);
+	nn_input_close(input);
+	return status;
+}
+
+int nn_weights_each_file(const char *operand, int (*visit)(void *arg, const char *path), void *arg)
+{
+	struct weight_list l = { 0 };
+	int status = 0;
+
+	if (!is_directory(operand) && !is_list(operand))
+		return each_beside(operand, visit, arg);
+	if ((is_directory(operand) ? list_directory : list_pairs)(&l, operand, NULL) == 0)
 		for (size_t i = 0; status == 0 && i < l.n; i++)
 			status = visit(arg, l.files[i].path);
 	list_free(&l);

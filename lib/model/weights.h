@@ -9,8 +9,11 @@
  * .npy file.
  */
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err);
-/* The .npy files that operand names, where it is a directory or a list. */
-int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg);
+/*
+ * Of nn_opt.each_file, for a model file, too: the .npy files of a directory or a list, the external
+ * data of an ONNX file.
+ */
+int nn_weights_each_file(const char *operand, int (*visit)(void *arg, const char *path), void *arg);
 
 /*
  * Resolve net by the tensors of *st (and as->sample) and replace *st by its parameters, named and

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "onnx/external.h"
+#include "onnx/module.h"
 
 struct place {
 	const char *location;
@@ -134,5 +135,45 @@ int nn_onnx_external(const struct nn_onnx_file *file, const Onnx__Tensor *tensor
 	if (status == 0)
 		status = read_all(fd, p.offset, block->data, n, err);
 	close(fd);
+	return status;
+}
+
+/* ---- which they are ---- */
+
+static int visit_place(const char *path, const Onnx__Tensor *tensor,
+		       int (*visit)(void *arg, const char *path), void *arg)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0, status = 0;
+	struct nn_text file = { 0 };
+	struct place p = { 0 };
+
+	for (size_t i = 0; i < tensor->n_external_data; i++)
+		take_entry(&p, tensor->external_data[i], NULL);
+	if (tensor->data_location != 1 || !p.location)
+		return 0;
+	nn_text_addf(&file, "%.*s%s", folder, path, p.location);
+	if (!file.failed)
+		status = visit(arg, file.data);
+	nn_text_free(&file);
+	return status;
+}
+
+int nn_onnx_each_external(struct nn_input *input, int (*visit)(void *arg, const char *path),
+			  void *arg)
+{
+	struct nn_onnx_file file = { .path = nn_input_name(input), .beside = true, .later = true };
+	const Onnx__Graph *graph =
+		nn_onnx_file_read(&file, input, NULL) == 0 ? file.model->graph : NULL;
+	int status = 0;
+
+	for (size_t i = 0; graph && status == 0 && i < graph->n_initializer; i++)
+		status = visit_place(file.path, graph->initializer[i], visit, arg);
+	for (size_t i = 0; graph && status == 0 && i < graph->n_node; i++)
+		for (size_t k = 0; status == 0 && k < graph->node[i]->n_attribute; k++)
+			if (graph->node[i]->attribute[k]->t)
+				status = visit_place(file.path, graph->node[i]->attribute[k]->t,
+						     visit, arg);
+	nn_onnx_file_free(&file);
 	return status;
 }

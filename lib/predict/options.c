@@ -2,6 +2,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "data/picture/samples.h"
+#include "model/weights.h"
 #include "predict/predict.h"
 
 #define AT(member) offsetof(struct nn_predict_options, member)
@@ -124,6 +126,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .arg = "TARGETS",
 	  .optional_arg = true,
 	  .file = NN_OPT_READS,
+	  .each_file = nn_samples_each_file,
 	  .help = "print metrics instead of predictions",
 	  .man = "The targets come from the file TARGETS, else from the target's column of DATA. "
 		 "Targets of the steps of rows are an array of [rows][steps], filled up, or of the "
@@ -137,6 +140,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .arg = "MODEL",
 	  .filled = true,
 	  .file = NN_OPT_READS,
+	  .each_file = nn_weights_each_file,
 	  .help = "with --score: how far each figure is from that of another model",
 	  .man = "A line NAME.difference behind each figure that is no count, such as "
 		 "accuracy.difference: the figure minus that of MODEL, which reads the same rows. "

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "bench/model.h"
+#include "model/weights.h"
 #include "reduce/rank.h"
 
 #define AT(member) offsetof(struct nn_allreduce_options, member)
@@ -79,6 +80,7 @@ const struct nn_opt nn_allreduce_bench_opts[] = {
 	  .offset = AT(model),
 	  .arg = "MODEL",
 	  .file = NN_OPT_READS,
+	  .each_file = nn_weights_each_file,
 	  .help = "say how many of N ranks' steps would remain for this model, a file or text, "
 		  "with --step-ms" },
 	{ .name = "step-ms",

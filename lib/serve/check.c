@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "model/weights.h"
 #include "serve/models/files.h"
 #include "serve/models/models.h"
 #include "serve/places.h"
@@ -75,7 +76,8 @@ static int check_models(const struct nn_serve *serve, const struct nn_opt_list *
 		struct nn_operand operand;
 
 		status = nn_operand_parse(&operand, words[i], err);
-		files[i].path = operand.path;
+		files[i] =
+			(struct nn_file_use){ .path = operand.path, .each = nn_weights_each_file };
 		times += nn_is_stdin(operand.path);
 		if (status == 0)
 			status = check_below("log", serve->log, operand.path, err);

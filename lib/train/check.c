@@ -6,8 +6,10 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "data/picture/samples.h"
 #include "device/products.h"
 #include "model/onnx.h"
+#include "model/weights.h"
 #include "step/optimizer.h"
 #include "step/schedule.h"
 #include "train/check.h"
@@ -267,33 +269,31 @@ static bool keeps_state(const struct nn_train_setup *s)
 
 /*
  * -o may replace the start model, which is complete before anything is written, but never a model's
- * text. Of held-out data the two files are looked at, of the state the place it has beside -o.
+ * text. Of the state the place it has beside -o is looked at.
  */
 static int check_files(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
-	const char *valid = o->valid ? o->valid : "", *comma = strchr(valid, ',');
 	bool beside = s->std->output && !o->checkpoint && !is_stdout(s->std->output);
-	char *state = beside ? nn_checkpoint_beside(s->std->output, err) : NULL,
-	     *first = comma ? nn_strndup(valid, (size_t)(comma - valid), err) : NULL;
+	char *state = beside ? nn_checkpoint_beside(s->std->output, err) : NULL;
 	const struct nn_file_use files[] = {
-		{ .path = s->data_path },
-		{ .path = s->targets_path },
-		{ .name = "model", .path = o->model, .replaceable = !is_text(o->model) },
+		{ .path = s->data_path, .each = nn_samples_each_file },
+		{ .path = s->targets_path, .each = nn_samples_each_file },
+		{ .name = "model",
+		  .path = o->model,
+		  .replaceable = !is_text(o->model),
+		  .each = nn_weights_each_file },
 		{ .name = "checkpoint",
 		  .path = beside           ? state
 			  : keeps_state(s) ? o->checkpoint
 					   : NULL,
 		  .writes = true },
-		{ .path = first },
-		{ .path = comma ? comma + 1 : NULL },
 	};
-	int status = (beside && !state) || (comma && !first)
+	int status = beside && !state
 			     ? -1
 			     : nn_files_check(s->list, files, sizeof files / sizeof *files, err);
 
 	nn_free(state);
-	nn_free(first);
 	return status;
 }
 

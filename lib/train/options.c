@@ -1,8 +1,11 @@
 /* Rows of nn-train's own options: the net, its recipe, the rows that judge it. */
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "data/augment/augment.h"
+#include "data/picture/samples.h"
+#include "model/weights.h"
 #include "predict/loss.h"
 #include "step/optimizer.h"
 #include "step/schedule.h"
@@ -41,6 +44,21 @@ static bool valid_is_file(const char *value)
 	return !nn_parse_f64(value, strlen(value), &fraction);
 }
 
+/* FILE[,TARGETS], and the samples of folders. */
+static int valid_each_file(const char *value, int (*visit)(void *arg, const char *path), void *arg)
+{
+	const char *comma = strchr(value, ',');
+	char *file = comma ? nn_strndup(value, (size_t)(comma - value), NULL) : NULL;
+	int status = nn_samples_each_file(value, visit, arg);
+
+	if (status == 0 && file && (status = visit(arg, file)) == 0)
+		status = nn_samples_each_file(file, visit, arg);
+	if (status == 0 && file && (status = visit(arg, comma + 1)) == 0)
+		status = nn_samples_each_file(comma + 1, visit, arg);
+	nn_free(file);
+	return status;
+}
+
 #define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */
 #define AT(field) offsetof(struct nn_train_options, field)
 
@@ -71,6 +89,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .offset = AT(init),
 	  .arg = "WEIGHTS",
 	  .file = NN_OPT_READS,
+	  .each_file = nn_weights_each_file,
 	  .help = "start from weights made elsewhere, or from another model's",
 	  .man = "What WEIGHTS may be, and which tensor is which parameter, says nn-predict(1) "
 		 "under WEIGHTS MADE ELSEWHERE. Tensors alone are taken: how columns are scaled "
@@ -321,6 +340,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .check = check_valid,
 	  .file = NN_OPT_READS,
 	  .names_file = valid_is_file,
+	  .each_file = valid_each_file,
 	  .help = "held-out data: files, or a fraction of DATA",
 	  .man = "A fraction is drawn once, the same share from each class." },
 	{ .name = "folds",

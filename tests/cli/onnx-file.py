@@ -234,6 +234,18 @@ def outside():
     claim("offset and length lie within the file and are those of the tensor",
           bad("exceed", location="w.bin", offset="16"), bad("exceed", location="w.bin", offset=str((1 << 64) - 8)), bad("length is 8", location="w.bin", length="8"),
           bad("whole number", location="w.bin", offset="-1"), bad("without a location", offset="0"))
+    def kept(*command):
+        status, out, err = run(*command)
+        with open("in/sub/w.bin", "rb") as file:
+            same = file.read() == before
+        return None if status == 2 and not out and "would be lost" in err and err.count("\n") == 1 and same else f"{command}: {status} {err}"
+
+    with open("in/sub/w.bin", "rb") as file:
+        before = file.read()
+    path, rows, loss = write("in/m.onnx", model([GEMM], [external("w", [2, 3], location="sub/w.bin"), B])), write("one.csv", b"1,2,3"), "in/sub/../sub/w.bin"
+    claim("external data are inputs: no output is written over them",
+          kept(PREDICT, path, rows, "-o", loss), kept(PREDICT, path, rows, "--log", loss), kept(PREDICT, "--info", path, "-o", loss),
+          kept(TRAIN, "-m", path, "--steps=0", "-o", loss), kept(TRAIN, "-m", "dense 2", "--init", path, rows, "-o", loss), kept(BENCH, "run", path, "-o", loss))
     whole = model([GEMM], [external("w", [2, 3], location="w.bin"), B])
     piped = run("/bin/sh", "-c", f"cat | {PREDICT} --header=no /dev/stdin {write('one.csv', b'1,2,3')}", stdin=whole)
     claim("a model from a pipe has no folder", None if piped[0] == 1 and "from a pipe has no folder" in piped[2] else piped)

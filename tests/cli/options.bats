@@ -266,6 +266,39 @@ kept() {
   kept m.nn nn-allreduce --ranks=2 --bench --model=m.nn --step-ms=1 --log=m.nn
 }
 
+@test "outputs: nor over what an option lists, or over the files of a folder" {
+  printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
+  printf '%s\n' x y >labels
+  ln labels same
+  nn-train -q -m 'dense ?' --target=c --steps=0 d.csv -o m.st
+  mkdir -p weights pics/a masks/a
+  echo W >weights/0.weight.npy
+  echo picture >pics/a/1.png
+  echo mask >masks/a/1.png
+  for bad in '--classes=labels -o same' '--classes=labels --plot=labels -o m' '--classes=labels --checkpoint=./labels -o m' \
+    '--classes=labels --log=same -o m' '--classes=s=labels -o labels' '--classes=r=3,s=labels --log=labels -o m'; do
+    # shellcheck disable=SC2086
+    kept labels nn-train -m 'dense ?' --target=c d.csv $bad
+  done
+  kept labels nn-bench input d.csv --target=c --classes=labels -o labels
+  for bad in --output --log --plot --checkpoint; do
+    kept weights/0.weight.npy nn-train -m 'dense ?' --target=c d.csv --init=0.bias=b.npy,0.weight=weights/0.weight.npy -o m $bad=weights/0.weight.npy
+    kept weights/0.weight.npy nn-train -m 'dense ?' --target=c d.csv --init=weights -o m $bad=weights/0.weight.npy
+    kept pics/a/1.png nn-train -m 'flatten, dense ?' pics -o m $bad=pics/a/1.png
+    kept masks/a/1.png nn-train -m 'conv2d ? 1x1' pics masks -o m $bad=masks/a/1.png
+    kept masks/a/1.png nn-train -m 'conv2d ? 1x1' d.csv --valid=pics,masks -o m $bad=masks/a/1.png
+    kept pics/a/1.png nn-train -m 'flatten, dense ?' d.csv --valid=pics -o m $bad=./pics/a/1.png
+  done
+  kept pics/a/1.png nn-predict m.st pics -o pics/a/1.png
+  kept pics/a/1.png nn-predict m.st pics --log=pics/a/1.png
+  kept masks/a/1.png nn-predict m.st pics --score=masks --log=masks/a/1.png
+  kept pics/a/1.png nn-bench input pics -o pics/a/1.png
+  # what is no sample may lie there
+  echo notes >pics/notes
+  run -1 --separate-stderr nn-predict m.st pics -o pics/notes
+  [[ $stderr != *"would be lost"* ]]
+}
+
 @test "options: what an empty or missing name leads to is named, in one line" {
   printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
   nn-train -q -m 'dense ?' --target=c --steps=1 d.csv -o m.st

@@ -330,6 +330,23 @@ int nn_sample_reader_open(struct nn_sample_reader *r, struct nn_input *input,
 			       format == NN_FORMAT_tar ? is_wanted : nn_is_picture_name, err);
 }
 
+int nn_samples_each_file(const char *path, int (*visit)(void *arg, const char *path), void *arg)
+{
+	struct nn_members *members = NULL;
+	struct nn_input *input = NULL;
+	struct stat st;
+	int status = 0;
+
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	if (nn_input_open_data(&input, path, NULL) == 0 &&
+	    nn_members_open(&members, input, nn_is_picture_name, NULL) == 0)
+		status = nn_members_each_path(members, visit, arg);
+	nn_members_close(members);
+	nn_input_close(input);
+	return status;
+}
+
 void nn_sample_reader_close(struct nn_sample_reader *r)
 {
 	nn_members_close(r->members);

@@ -40,6 +40,8 @@ int nn_sample_reader_next(struct nn_sample_reader *reader, struct nn_picture_sam
 			  struct nn_error *err);
 /* How many there are in all; SIZE_MAX: not known. */
 size_t nn_sample_reader_count(const struct nn_sample_reader *reader);
+/* Of nn_opt.each_file, for data: the samples of a folder. */
+int nn_samples_each_file(const char *path, int (*visit)(void *arg, const char *path), void *arg);
 /* Length of a name without the ending of its file. */
 size_t nn_picture_stem(const char *name);
 

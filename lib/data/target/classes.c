@@ -30,6 +30,13 @@ int nn_classes_check(const char *value, struct nn_error *err)
 	return 0;
 }
 
+bool nn_classes_names_file(const char *value)
+{
+	uint64_t n;
+
+	return !is_count(value, &n);
+}
+
 static int count_up(struct nn_words *words, uint64_t n, struct nn_error *err)
 {
 	char said[NN_LIMIT_TEXT];
@@ -196,6 +203,25 @@ const char *nn_classes_part(const char *value, size_t n_outputs, const char *out
 			break;
 	}
 	return NULL;
+}
+
+/* Whose outputs they are is not known before the model is. */
+int nn_classes_each_file(const char *value, int (*visit)(void *arg, const char *path), void *arg)
+{
+	int status = 0;
+
+	for (const char *part = value; part && status == 0;) {
+		const char *end = part + strcspn(part, ","),
+			   *equals = memchr(part, '=', (size_t)(end - part));
+		char *list =
+			equals ? nn_strndup(equals + 1, (size_t)(end - equals - 1), NULL) : NULL;
+
+		if (list && !nn_is_stdin(list) && nn_classes_names_file(list))
+			status = visit(arg, list);
+		nn_free(list);
+		part = *end ? end + 1 : NULL;
+	}
+	return status;
 }
 
 /* Each part is that of another output. */

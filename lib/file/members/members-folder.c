@@ -126,6 +126,19 @@ int nn_members_list(struct nn_members *m, struct nn_error *err)
 	return 0;
 }
 
+int nn_members_each_path(const struct nn_members *m, int (*visit)(void *arg, const char *path),
+			 void *arg)
+{
+	char path[MOST_NAME];
+	int status = 0;
+
+	for (size_t i = 0; i < m->n && status == 0; i++)
+		if (snprintf(path, sizeof path, "%s/%s", nn_input_name(m->input), m->names[i]) <
+		    (int)sizeof path)
+			status = visit(arg, path);
+	return status;
+}
+
 static int load(struct nn_member *member, const char *path, int fd, struct nn_error *err)
 {
 	char said[NN_LIMIT_TEXT];

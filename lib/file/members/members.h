@@ -36,5 +36,8 @@ void nn_members_close(struct nn_members *members); /* NULL allowed */
 int nn_members_next(struct nn_members *members, struct nn_member *member, struct nn_error *err);
 /* How many a folder has; SIZE_MAX: a tar does not tell. */
 size_t nn_members_count(const struct nn_members *members);
+/* visit(arg, path) for each of a folder, unread, until it returns another value than 0. */
+int nn_members_each_path(const struct nn_members *members,
+			 int (*visit)(void *arg, const char *path), void *arg);
 
 #endif
