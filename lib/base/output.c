@@ -269,6 +269,19 @@ int nn_output_open(struct nn_output **output, const char *path, bool binary, str
 	return open_output(output, path, NULL, binary, false, err);
 }
 
+int nn_output_check(const char *path, struct nn_error *err)
+{
+	struct nn_output *probe;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return 0;
+	if (nn_output_open(&probe, path, true, err) < 0)
+		return -1;
+	nn_output_abort(probe);
+	return 0;
+}
+
 int nn_output_open_part(struct nn_output **output, const char *path, struct nn_error *err)
 {
 	return open_output(output, path, NULL, true, true, err);

@@ -21,7 +21,13 @@ struct nn_output;
  * every error text ("stdout" for standard output).
  */
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
-/* The same for a file beside `owner` (NULL: none), with permissions no wider than the owner's. */
+/*
+ * Could path be opened? Asked before work that ends with it; a file of another kind that exists is
+ * left alone.
+ */
+int nn_output_check(const char *path, struct nn_error *err);
+/* nn_output_open for a file beside `owner` (NULL: none), with permissions no wider than the
+ * owner's. */
 int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
 			  bool binary, struct nn_error *err);
 /*

@@ -112,6 +112,23 @@ T
   [ ! -e m.st ]
 }
 
+@test "try: a place where no model can be written ends the run before anything is trained" {
+  long=$(printf 'n%.0s' {1..300})
+  for place in nowhere/m . "$long"; do
+    for how in --valid=0.3 --folds=3; do
+      run -1 --separate-stderr nn-train "${words[@]}" $how --try=lr=0.01,0.05 words.csv -o "$place"
+      [ -z "$output" ]
+      [[ ${#stderr_lines[@]} = 1 && $stderr == "nn-train: $place: "* ]]
+    done
+  done
+  # a pipe is opened when there is a model
+  mkfifo pipe
+  cat pipe >got.st &
+  nn-train -q "${words[@]}" --valid=0.3 --try=lr=0.01,0.05 words.csv -o pipe >table
+  wait $!
+  nn-predict --info got.st >info
+}
+
 @test "try: signals that save a state end nothing, there is none, and no folder stays" {
   mkdir tmp
   TMPDIR=$PWD/tmp nn-train "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2 words.csv -o m.st >table 2>err &

@@ -78,16 +78,12 @@ static bool is_regular(const char *output)
 /* Can a state be written there? Asked before work begins; -o has asked for its own directory. */
 static int check_place(const char *path, struct nn_error *err)
 {
-	struct nn_output *probe;
 	struct stat st;
 
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFAIL, "%s: is not a regular file, which a state needs",
 			       path);
-	if (nn_output_open(&probe, path, true, err) < 0)
-		return -1;
-	nn_output_abort(probe);
-	return 0;
+	return nn_output_check(path, err);
 }
 
 enum nn_checkpoint_place nn_checkpoint_place(const struct nn_train_options *o, const char *output)

@@ -152,6 +152,7 @@ static int begin(struct nn_tries *all, struct nn_error *err)
 
 	all->threads = s->std->threads ? s->std->threads : (uint64_t)nn_cpu_count();
 	if (nn_output_open(&all->table, NULL, false, err) < 0 ||
+	    (s->std->output && nn_output_check(s->std->output, err) < 0) ||
 	    nn_comm_open(&s->comm, false, err) < 0 || nn_try_axes_read(&all->axes, s, err) < 0)
 		return -1;
 	all->n = all->best = all->axes.combinations;
