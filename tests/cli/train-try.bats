@@ -112,6 +112,24 @@ T
   [ ! -e m.st ]
 }
 
+@test "try: a signal to the whole group, as Ctrl-C at a terminal sends it, is one signal" {
+  command -v setsid >/dev/null || skip "no setsid"
+  for _ in 1 2 3 4 5 6; do
+    setsid env --default-signal=INT nn-train "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2,0.3,0.4 -t 4 words.csv -o m.st \
+      >table 2>err 3>&- &
+    pid=$!
+    for _ in $(seq 200); do
+      [ "$(pgrep -c -P $pid)" -lt 4 ] || break
+      sleep 0.05
+    done
+    kill -INT -- -$pid
+    status=0
+    wait $pid || status=$?
+    [ $status = 130 ] || { cat err; false; }
+    [ "$(tail -n 1 err)" = 'nn-train: note: stopped: 0 of 4 trainings had ended; no model is written' ]
+  done
+}
+
 @test "try: a place where no model can be written ends the run before anything is trained" {
   long=$(printf 'n%.0s' {1..300})
   for place in nowhere/m . "$long"; do

@@ -104,14 +104,15 @@ static int await_one(struct nn_tries *all, bool *told, size_t *done, struct nn_e
 {
 	const volatile sig_atomic_t *stop = all->setup->host.stop;
 	int code;
-	pid_t pid = waitpid(-1, &code, 0);
+	pid_t pid;
 
-	if (pid < 0 && errno != EINTR)
-		return nn_fail_errno(err, NN_EFAIL, "--try: waiting for a training");
 	if (*stop && !*told) {
 		signal_all(all, *stop);
 		*told = true;
 	}
+	pid = waitpid(-1, &code, 0);
+	if (pid < 0 && errno != EINTR)
+		return nn_fail_errno(err, NN_EFAIL, "--try: waiting for a training");
 	for (size_t k = 0; pid > 0 && k < all->n; k++)
 		if (all->trials[k].started && all->trials[k].pid == pid) {
 			if (take(all, k, code, err) < 0)

@@ -9,6 +9,8 @@
 #include "step/evaluate.h"
 #include "train/try/try-inside.h"
 
+static const int stops[] = { SIGINT, SIGTERM };
+
 void nn_tries_keep(struct nn_tries_before *b, const struct nn_train_setup *s)
 {
 	*b = (struct nn_tries_before){ *s->train, *s->data, *s->std, { 0 } };
@@ -70,6 +72,27 @@ static void keep_silent(void *arg, const char *text)
 	(void)text;
 }
 
+/*
+ * A signal that ends all may come twice, to the whole foreground group and from the process that
+ * waits: that one alone ends at once at a second one.
+ */
+static volatile sig_atomic_t stop;
+
+static void catch_stop(int number)
+{
+	stop = number;
+}
+
+static void catch_stops(void)
+{
+	struct sigaction old, action = { .sa_handler = catch_stop };
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+		if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(stops[i], &action, NULL);
+}
+
 static int train(struct nn_tries *all, size_t k, struct nn_tried *trial)
 {
 	struct nn_train_setup *s = all->setup;
@@ -84,7 +107,7 @@ static int train(struct nn_tries *all, size_t k, struct nn_tried *trial)
 	s->host = (struct nn_train_host){ .warn = keep_silent,
 					  .note = keep_silent,
 					  .progress = -1,
-					  .stop = s->host.stop,
+					  .stop = &stop,
 					  .save = s->host.save };
 	s->read = &all->read;
 	status = nn_try_put(&all->axes, s, k, &trial->err);
@@ -104,11 +127,19 @@ int nn_tries_start(struct nn_tries *all, size_t k, struct nn_error *err)
 {
 	struct nn_tried *trial = &all->trials[k];
 	pid_t parent = getpid(), pid;
+	sigset_t held, before;
 	double begun = nn_now_s();
 	int code;
 
 	trial->metric = trial->sd = NAN;
+	sigemptyset(&held);
+	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+		sigaddset(&held, stops[i]);
+	sigprocmask(SIG_BLOCK, &held, &before);
 	pid = fork();
+	if (pid == 0)
+		catch_stops();
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return nn_fail_errno(err, NN_EFAIL, "--try: fork");
 	if (pid > 0) {
