@@ -69,6 +69,18 @@ static int explain(struct nn_train_setup *setup)
 	return status == 0 && !fits && setup->train->memory ? NN_ENOMEM : status;
 }
 
+/* A finished model written again. */
+static int convert(const struct nn_train_setup *setup)
+{
+	struct nn_error err = { 0 };
+	struct nn_tool_log log = { 0 };
+	int status = nn_tool_log_open(&log, setup->list, setup->std, &err);
+
+	if (status == 0)
+		status = nn_train_convert(setup, &err);
+	return nn_tool_end(nn_tool_log_end(&log, status, &err), &err);
+}
+
 /* What is no training, or several: --selfcheck, --try, --race. */
 static int try_out(struct nn_train_setup *setup)
 {
@@ -164,7 +176,7 @@ int main(int argc, char **argv)
 	if (explains)
 		return explain(&setup);
 	if (n < 1)
-		return nn_tool_end(nn_train_convert(&setup, &err), &err);
+		return convert(&setup);
 	catch_saves();
 	if (options.selfcheck || options.tries || options.race)
 		return try_out(&setup);

@@ -431,7 +431,8 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(
 			err, NN_EUSAGE,
 			"no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
-	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
+	if (nn_train_convert_check(s, err) < 0 || check_folds(s, err) < 0 ||
+	    check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
 	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 || check_text(s, err) < 0 ||
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_model_pipe(s, err) < 0 || check_selfcheck(s, err) < 0 ||

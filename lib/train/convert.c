@@ -1,4 +1,5 @@
 /* From a model file to a model file: what was in it is what comes out, smaller where asked for. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/memory.h"
@@ -13,6 +14,31 @@ bool nn_train_converts(const struct nn_train_setup *s)
 
 	return !s->data_path && nn_opt_given(s->list, "steps") && s->train->recipe.steps == 0 &&
 	       s->train->model && stat(s->train->model, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Standard options mean the same for every tool. */
+static bool is_taken(const struct nn_opt_table *table, const struct nn_opt *row)
+{
+	static const char *const taken[] = { "model", "steps", "fold-batchnorm", "explain", NULL };
+	const char *const *name = taken;
+
+	while (*name && strcmp(*name, row->name) != 0)
+		name++;
+	return table->rows == nn_std_opts || *name;
+}
+
+int nn_train_convert_check(const struct nn_train_setup *s, struct nn_error *err)
+{
+	if (!nn_train_converts(s) || nn_opt_given(s->list, "explain"))
+		return 0;
+	for (const struct nn_opt_table *t = s->list->tables; t->rows; t++)
+		for (const struct nn_opt *row = t->rows; row->name; row++)
+			if (nn_opt_given(s->list, row->name) && !is_taken(t, row))
+				return nn_fail(err, NN_EUSAGE,
+					       "--%s: needs DATA; without, -m MODEL --steps=0 "
+					       "writes a finished model again",
+					       row->name);
+	return 0;
 }
 
 /* What is written. */

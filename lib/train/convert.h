@@ -6,6 +6,8 @@
 
 /* Is that what is asked for: --steps=0, a start model, no DATA? */
 bool nn_train_converts(const struct nn_train_setup *setup);
+/* An option that has no meaning then is NN_EUSAGE. */
+int nn_train_convert_check(const struct nn_train_setup *setup, struct nn_error *err);
 int nn_train_convert(const struct nn_train_setup *setup, struct nn_error *err);
 
 #endif

@@ -235,7 +235,9 @@ const struct nn_opt nn_train_opts[] = {
 	  .max = MOST,
 	  .help = "steps in all; with --epochs, whichever ends first",
 	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes "
-		 "the model as it was initialized or, with --resume, as the state has it." },
+		 "the model as it was initialized or, with --resume, as the state has it. Without "
+		 "DATA it writes the model file of -m again, as --precision, --fold-batchnorm and "
+		 "-o FILE.onnx say; of other options standard ones alone go with that." },
 	{ .name = "time-limit",
 	  .also = "max-time,timelimit",
 	  .type = NN_OPT_SECONDS,

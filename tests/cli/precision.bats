@@ -57,6 +57,22 @@ told() {
   done
 }
 
+@test "precision: without DATA an option that means nothing is status 2, --log is written" {
+  for option in --resume --normalize=none --init=f32.st --freeze=0 --lr=0.1 --epochs=3 --valid=held.csv --window=4 --replay=9 --plot=p.svg \
+    --tensorboard=board --cache=c --spool=s --ranks=2 --target=digit --checkpoint=no --batch=3 --folds=3 --selfcheck --strategy=sync --timeout=9; do
+    run -2 --separate-stderr nn-train -m f32.st --steps=0 $option -o none.st
+    [[ $stderr == "nn-train: --$(cut -d= -f1 <<<"${option#--}")"[:\ =]* && ${#stderr_lines[@]} = 1 ]] || { echo "$option: $stderr"; false; }
+    [ ! -e none.st ]
+  done
+  told 2 'nn-train: --resume: needs DATA; without, -m MODEL --steps=0 writes a finished model again' nn-train -m f32.st --steps=0 --resume -o none.st
+  told 1 'nn-train: nowhere/log: cannot write: No such file or directory' nn-train -m f32.st --steps=0 --log=nowhere/log -o none.st
+  nn-train -q -m f32.st --steps=0 --seed=3 -t 1 --device=cpu --log=log -o again.st
+  cmp f32.st again.st
+  [ "$(jq -r '.event, .reason // empty' log | xargs)" = 'start end done' ]
+  run -1 nn-train -m held.csv --steps=0 --log=log -o none.st
+  [ "$(jq -r '.event, .reason // empty' log | xargs)" = 'start end error' ]
+}
+
 @test "precision: the values are those numpy rounds to" {
   python3 -c 'import numpy' 2>/dev/null || skip "no numpy"
   PYTHONDONTWRITEBYTECODE=1 python3 - <<'PYTHON'
