@@ -23,6 +23,7 @@
 #include "train/spool.h"
 #include "train/state/lock.h"
 #include "train/tell/curve.h"
+#include "train/tell/events.h"
 #include "train/tell/tensorboard.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
@@ -337,13 +338,18 @@ int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *s
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
 {
 	struct nn_train *t = nn_train_new(setup, err);
+	double start = nn_now_s();
+	struct nn_error why = { 0 };
 
 	if (!t)
 		return -1;
 	if (!(t->told.progress = nn_progress_new(
-		      nn_layout_first(&t->layout) ? setup->host.progress : -1, err)) ||
-	    open_parts(t, err) < 0) {
+		      nn_layout_first(&t->layout) ? setup->host.progress : -1, &why)) ||
+	    open_parts(t, &why) < 0) {
+		nn_event_failed(t, nn_now_s() - start, &why);
 		nn_train_free(t);
+		if (err)
+			*err = why;
 		return -1;
 	}
 	nn_train_tell_columns(t);

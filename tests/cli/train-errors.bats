@@ -126,6 +126,22 @@ refused() {
   run -1 --separate-stderr nn-train -m 'dense ?' --target=kind -o . "$data/words.csv"
 }
 
+@test "log: a run that fails before it trains ends with reason error and why" {
+  ended() {
+    run --separate-stderr nn-train -q "$@" --log=log -o m
+    [ "$status" -gt 0 ]
+    jq -e -s --arg why "$stderr" 'length == 1 and (.[0] | .event == "end" and .reason == "error" and "nn-train: " + .text == $why
+      and .step == 0 and .epoch == null and .seconds >= 0 and .output == "m" and .sha256 == null)' log || { echo "$stderr"; cat log; false; }
+  }
+  ended -m 'dense ?' --target=ghost "$data/words.csv"
+  ended -m 'dense ?' --target=kind ghost.csv
+  ended -m 'dense ?' --target=kind --valid=ghost.csv "$data/words.csv"
+  ended -m 'dense ?' --target=kind --init=ghost.st "$data/words.csv"
+  ended -m 'dense 1000000, dense 1000000, dense ?' --target=kind "$data/words.csv"
+  echo 'dense 3, ghost' >wrong.nn
+  ended -m wrong.nn --target=kind "$data/words.csv"
+}
+
 @test "outputs: a full disk is status 1" {
   run -1 --separate-stderr bash -c 'nn-train -q -m "dense ?" --target=kind --epochs=1 "$1" >/dev/full' - "$data/words.csv"
   [[ $stderr == "nn-train: stdout: "*"No space left on device" ]]

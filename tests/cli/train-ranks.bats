@@ -101,6 +101,11 @@ long() {
   [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: --ranks=3: this is a rank of 2" ]
 }
 
+@test "train ranks: the log of ranks that fail before they train has one end, with the error" {
+  run -1 --separate-stderr train --ranks=2 --target=ghost --log=log -o none.safetensors
+  jq -e -s --arg why "$stderr" 'length == 1 and .[0].event == "end" and .[0].reason == "error" and "nn-train: " + .[0].text == $why' log
+}
+
 @test "train ranks: root and a missing mpirun are status 3" {
   run -3 --separate-stderr env PATH=/nowhere "$NN_BUILD/cmd/nn-train" "${words[@]}" --ranks=2
   [ "$stderr" = "nn-train: --ranks=2: mpirun is not installed (Debian: openmpi-bin)" ]

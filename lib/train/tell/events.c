@@ -25,6 +25,11 @@
 #include "train/tell/report.h"
 #include "train/tell/tensorboard.h"
 
+static bool to_file(const struct nn_train *t)
+{
+	return t->std->output && strcmp(t->std->output, "-") != 0;
+}
+
 static void text_sha256(const char *text, char hex[NN_SHA256_HEX])
 {
 	struct nn_sha256 sha;
@@ -369,10 +374,28 @@ static void log_pipeline(const struct nn_train *t)
 	nn_log_close_object(t->told.log);
 }
 
+void nn_event_failed(const struct nn_train *t, double seconds, const struct nn_error *why)
+{
+	struct nn_log *log = t->told.log;
+
+	if (!log || !nn_log_wanted(log))
+		return;
+	nn_log_begin(log, "end");
+	nn_log_string(log, "reason", "error");
+	nn_log_string(log, "text", why->text);
+	nn_log_count(log, "step", t->counters.step);
+	nn_log_string(log, "epoch", NULL);
+	nn_log_string(log, "best_epoch", NULL);
+	nn_log_real(log, "seconds", seconds);
+	nn_log_count(log, "peak_bytes", (uint64_t)nn_memory_peak());
+	nn_log_string(log, "output", to_file(t) ? t->std->output : "stdout");
+	nn_log_string(log, "sha256", NULL);
+	nn_log_end(log);
+}
+
 void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss)
 {
 	double seconds = nn_now_s() - t->clock.start_s, peak = (double)nn_memory_peak();
-	bool to_file = t->std->output && strcmp(t->std->output, "-") != 0;
 	char hex[NN_SHA256_HEX];
 	struct nn_log *log = t->told.log;
 
@@ -402,9 +425,9 @@ void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss
 	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
 	nn_log_count(log, "noise_steps", t->noise.steps);
 	nn_log_count(log, "peak_bytes", (uint64_t)peak);
-	nn_log_string(log, "output", to_file ? t->std->output : "stdout");
+	nn_log_string(log, "output", to_file(t) ? t->std->output : "stdout");
 	nn_log_string(log, "sha256",
-		      to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
+		      to_file(t) && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_fit_peak(&t->plan), peak);

@@ -13,5 +13,7 @@ void nn_event_valid(const struct nn_train *train);
 void nn_event_signal(const struct nn_train *train, int signal);
 /* mean_loss: of the steps since one was last logged, NaN: none. */
 void nn_event_end(const struct nn_train *train, const char *reason, double mean_loss);
+/* The end of a run that failed before it could start, `seconds` after it was called. */
+void nn_event_failed(const struct nn_train *train, double seconds, const struct nn_error *why);
 
 #endif
