@@ -363,6 +363,33 @@ P
   stop
 }
 
+@test "serve: a bad model that is new at a reload leaves the server ready, and says what is wrong with it" {
+  rm -rf several && mkdir several && cp plain.st several/
+  rm -f reload.socket out
+  nn-serve --listen=unix:"$PWD/reload.socket" --keep-going several >out 2>err 3>&- &
+  server=$!
+  for _ in {1..500}; do
+    [ ! -s out ] || break
+    sleep 0.02
+  done
+  url=http://localhost
+  head -c 200 plain.st >several/junk.st
+  kill -HUP "$server"
+  for _ in {1..500}; do
+    ! grep -q 'warning: .*junk' err || break
+    sleep 0.02
+  done
+  grep 'warning: several/junk.st: ' err
+  ask 200 /v2/health/ready --unix-socket reload.socket
+  ask 404 /v2/models/junk/ready --unix-socket reload.socket
+  ask 200 /v1/models/junk --unix-socket reload.socket
+  jq -e '.ready == false and .model_version_status[0].state == "END" and
+    (.model_version_status[0].status | .error_code == "INVALID_ARGUMENT" and (.error_message | startswith("junk.st: ")))' answer
+  ask 200 /v2/repository/index --unix-socket reload.socket -d '{}'
+  jq -e '[.[] | .state + .reason[:9]] == ["READY", "UNAVAILABLEjunk.st: "]' answer
+  stop
+}
+
 @test "serve: administration without keys is for Unix sockets alone, which are the user's own" {
   serve plain.st
   ask 403 /v2/repository/models/plain/unload -d '{}'

@@ -114,6 +114,18 @@ static void models_come_and_go(void)
 	ok(run("cp net.safetensors m/a.safetensors") == 0 &&
 		   nn_models_reload(models, NULL, &err) == 0 && lists(models, "a/1 b/1 c/5"),
 	   "and come back");
+	ok(run("echo x >m/d.safetensors") == 0 && nn_models_reload(models, NULL, NULL) < 0 &&
+		   lists(models, "a/1 b/1 c/5 d/1!") && nn_models_ready(models) &&
+		   nn_models_wrong(models, "d", 1, &err) < 0 &&
+		   strncmp(err.text, "m/d.safetensors: ", 17) == 0 &&
+		   nn_models_wrong(models, "a", 1, &err) == 0,
+	   "a new one that is bad says what is wrong with it, and the others are ready");
+	ok(run("cp net.safetensors m/d.safetensors") == 0 &&
+		   nn_models_reload(models, NULL, &err) == 0 && nn_models_ready(models) &&
+		   nn_models_wrong(models, "d", 1, &err) == 0 && run("mkdir m/c/6") == 0 &&
+		   run("rm -r m/c/5; echo x >m/c/6/m.safetensors") == 0 &&
+		   nn_models_reload(models, NULL, &err) < 0 && !nn_models_ready(models),
+	   "one that served and has only a bad version left is not ready");
 	nn_models_close(models);
 }
 

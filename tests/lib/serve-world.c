@@ -132,6 +132,16 @@ size_t nn_models_versions(struct nn_models *unused, const char *name, uint64_t *
 	return 0;
 }
 
+int nn_models_wrong(struct nn_models *unused, const char *name, uint64_t version,
+		    struct nn_error *err)
+{
+	(void)unused;
+	(void)name;
+	(void)version;
+	(void)err;
+	return 0;
+}
+
 bool nn_models_ready(struct nn_models *unused)
 {
 	(void)unused;

@@ -12,7 +12,8 @@ struct nn_version {
 	uint64_t number;
 	struct nn_served *served; /* used once; NULL: it could not be read yet */
 	bool loading;             /* for the first time */
-	bool bad;                 /* stamp is that of a file that could not be read */
+	char *wrong;       /* with the file of that stamp, which could not be read; NULL: nothing */
+	enum nn_code code; /* of wrong */
 	struct nn_stamp stamp;
 	bool there; /* found by the search that is under way */
 };
@@ -25,7 +26,7 @@ struct nn_entry {
 	size_t n, room;
 	bool unloaded;
 	bool gone; /* its file is not there any more: told once */
-	bool lame; /* bad when they began, and let be (keep_going) */
+	bool lame; /* no version of it has been good since it came or was unloaded */
 };
 
 struct nn_label {
@@ -81,6 +82,9 @@ struct nn_entry *nn_models_add(struct nn_models *models, const struct nn_found *
 /* The version with that number or a new one without anything; NULL: memory is out. Under `lock`. */
 struct nn_version *nn_entry_version(struct nn_entry *entry, uint64_t number, bool make,
 				    struct nn_error *err);
+
+/* Everything of n versions, with their use. */
+void nn_versions_free(struct nn_version *versions, size_t n);
 
 /* labels.c: labels of the setup, and whether their versions are there. */
 int nn_models_take_labels(struct nn_models *models, struct nn_error *err);

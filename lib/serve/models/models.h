@@ -95,7 +95,13 @@ size_t nn_models_count(struct nn_models *models);
 const char *nn_models_name(struct nn_models *models, size_t i); /* until nn_models_close */
 size_t nn_models_versions(struct nn_models *models, const char *name, uint64_t *versions,
 			  enum nn_models_state *states, size_t most);
-/* Has each a version that serves, but for those that were unloaded or bad when they began? */
+/*
+ * What is wrong with a version that could not be read: -1; 0: nothing. *err is filled as by
+ * nn_fail.
+ */
+int nn_models_wrong(struct nn_models *models, const char *name, uint64_t version,
+		    struct nn_error *err);
+/* Has each that served a version that serves, but for those unloaded or gone? */
 bool nn_models_ready(struct nn_models *models);
 
 /*

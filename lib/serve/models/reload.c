@@ -71,6 +71,7 @@ static int load_version(struct progress *p, struct nn_entry *entry, const struct
 	struct nn_served *served = NULL, *old = NULL;
 	struct nn_version *version;
 	struct nn_error wrong = { 0 };
+	char *told;
 	int status;
 
 	pthread_mutex_lock(&models->lock);
@@ -85,6 +86,7 @@ static int load_version(struct progress *p, struct nn_entry *entry, const struct
 	if (status == 0)
 		status = open_version(models, entry, found, &served, &wrong);
 
+	told = status < 0 ? nn_strdup(wrong.text, NULL) : NULL;
 	pthread_mutex_lock(&models->lock);
 	if (status == 0) {
 		old = version->served;
@@ -92,10 +94,12 @@ static int load_version(struct progress *p, struct nn_entry *entry, const struct
 	}
 	version->there = true;
 	version->loading = false;
-	version->bad = status < 0;
+	nn_free(version->wrong);
+	version->wrong = told;
+	version->code = wrong.code;
 	version->stamp = found->stamp;
 	entry->gone = false;
-	entry->lame = status < 0 && (entry->lame || p->search->start);
+	entry->lame &= status < 0;
 	pthread_mutex_unlock(&models->lock);
 	if (!p->search->start && models->setup.reloaded)
 		models->setup.reloaded(models->setup.arg, entry->name, found->version,
@@ -144,7 +148,7 @@ static int take_found(struct progress *p, size_t operand, const struct nn_found 
 		return 0;
 	version = nn_entry_version(entry, found->version, false, NULL);
 	if (version && nn_stamp_equal(&version->stamp, &found->stamp) &&
-	    !(version->bad && search->again)) {
+	    !(version->wrong && search->again)) {
 		version->there = true;
 		return 0;
 	}
@@ -155,15 +159,16 @@ static int take_found(struct progress *p, size_t operand, const struct nn_found 
 static void drop_gone(struct nn_models *models, struct nn_entry *entry)
 {
 	for (size_t v = entry->n; v-- > 0;) {
-		struct nn_served *served = entry->versions[v].served;
+		struct nn_version gone = entry->versions[v];
 
-		if (entry->versions[v].there)
+		if (gone.there)
 			continue;
 		pthread_mutex_lock(&models->lock);
 		memmove(&entry->versions[v], &entry->versions[v + 1],
 			(--entry->n - v) * sizeof *entry->versions);
 		pthread_mutex_unlock(&models->lock);
-		nn_served_release(served);
+		nn_served_release(gone.served);
+		nn_free(gone.wrong);
 	}
 	if (entry->n == 0 && !entry->gone && !entry->unloaded) {
 		struct nn_error gone;
@@ -292,12 +297,10 @@ int nn_models_unload(struct nn_models *models, const char *name, struct nn_error
 		n = entry->n;
 		entry->versions = NULL;
 		entry->n = entry->room = 0;
-		entry->unloaded = true;
+		entry->unloaded = entry->lame = true;
 		pthread_mutex_unlock(&models->lock);
 	}
 	pthread_mutex_unlock(&models->searching);
-	for (size_t v = 0; v < n; v++)
-		nn_served_release(versions[v].served);
-	nn_free(versions);
+	nn_versions_free(versions, n);
 	return entry ? 0 : fail_unknown(name, err);
 }

@@ -16,11 +16,18 @@ struct nn_entry *nn_models_entry(struct nn_models *models, const char *name, siz
 	return NULL;
 }
 
+void nn_versions_free(struct nn_version *versions, size_t n)
+{
+	for (size_t v = 0; v < n; v++) {
+		nn_served_release(versions[v].served);
+		nn_free(versions[v].wrong);
+	}
+	nn_free(versions);
+}
+
 static void free_entry(struct nn_entry *entry)
 {
-	for (size_t v = 0; v < entry->n; v++)
-		nn_served_release(entry->versions[v].served);
-	nn_free(entry->versions);
+	nn_versions_free(entry->versions, entry->n);
 	nn_free(entry->name);
 	nn_free(entry->home);
 	nn_free(entry);
@@ -36,6 +43,7 @@ struct nn_entry *nn_models_add(struct nn_models *models, const struct nn_found *
 		return NULL;
 	entry->operand = operand;
 	entry->fixed = found->fixed;
+	entry->lame = true;
 	entry->name = nn_strdup(found->name, err);
 	entry->home = nn_strdup(found->home, err);
 	pthread_mutex_lock(&models->lock);
@@ -236,6 +244,23 @@ size_t nn_models_versions(struct nn_models *models, const char *name, uint64_t *
 	}
 	pthread_mutex_unlock(&models->lock);
 	return n;
+}
+
+int nn_models_wrong(struct nn_models *models, const char *name, uint64_t number,
+		    struct nn_error *err)
+{
+	struct nn_version *version = NULL;
+	struct nn_entry *entry;
+	int status = 0;
+
+	pthread_mutex_lock(&models->lock);
+	entry = nn_models_entry(models, name, strlen(name));
+	if (entry)
+		version = nn_entry_version(entry, number, false, NULL);
+	if (version && version->wrong)
+		status = nn_fail(err, version->code, "%s", version->wrong);
+	pthread_mutex_unlock(&models->lock);
+	return status;
 }
 
 bool nn_models_ready(struct nn_models *models)

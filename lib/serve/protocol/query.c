@@ -228,6 +228,27 @@ static bool is_name(const char *name)
 	return n > 0 && (!name[n] || strcmp(name + n, ":null") == 0);
 }
 
+/* A slash at the end of a word stays: "versions (1/, 2/, ...)". */
+void nn_query_cut_paths(char *text)
+{
+	char *to = text, *word = text;
+
+	for (const char *from = text; *from; from++) {
+		if (strchr(" \"'(", *from))
+			word = to + 1;
+		*to++ = *from;
+		if (*from == '/' && !strchr(" ,:;)\"'", from[1]))
+			to = word;
+	}
+	*to = '\0';
+}
+
+void nn_query_wrong(struct nn_query *q, const char *model, uint64_t version, struct nn_error *wrong)
+{
+	if (nn_models_wrong(q->protocol->models, model, version, wrong) < 0)
+		nn_query_cut_paths(wrong->text);
+}
+
 int nn_query_find(struct nn_query *q)
 {
 	const struct nn_named *named = &q->named;

@@ -108,6 +108,12 @@ void nn_query_refuse(struct nn_query *query);
 void nn_query_answer(struct nn_query *query, unsigned status, const char *type);
 void nn_query_answer_json(struct nn_query *query);
 
+/* Where files lie is nobody's business: paths of a text without their directories. */
+void nn_query_cut_paths(char *text);
+/* What is wrong with a version of state END, as clients may read it. */
+void nn_query_wrong(struct nn_query *query, const char *model, uint64_t version,
+		    struct nn_error *wrong);
+
 /* The model of the path, held until the end; -1: 404 or 400. */
 int nn_query_find(struct nn_query *query);
 /*

@@ -9,11 +9,27 @@
 
 #define MOST_VERSIONS 256
 
+/* In the words of TensorFlow's status. */
+static const char *error_code(enum nn_code code)
+{
+	switch (code) {
+	case NN_OK:
+		return "OK";
+	case NN_ERANK:
+		return "UNAVAILABLE";
+	case NN_ENOMEM:
+		return "RESOURCE_EXHAUSTED";
+	default:
+		return "INVALID_ARGUMENT";
+	}
+}
+
 /* A model of which a rank had a part is there, and cannot be served. */
 static void give_version(struct nn_query *q, uint64_t version, enum nn_models_state state)
 {
 	struct nn_text *text = &q->exchange->answer;
 	bool lost = state == NN_MODEL_AVAILABLE && nn_ranks_lost(q->protocol->ranks);
+	struct nn_error wrong = { 0 };
 	static const char *const names[] = {
 		[NN_MODEL_LOADING] = "LOADING",
 		[NN_MODEL_AVAILABLE] = "AVAILABLE",
@@ -21,12 +37,17 @@ static void give_version(struct nn_query *q, uint64_t version, enum nn_models_st
 		[NN_MODEL_END] = "END",
 	};
 
+	if (lost)
+		nn_fail(&wrong, NN_ERANK, NN_RANKS_LOST);
+	else if (state == NN_MODEL_END)
+		nn_query_wrong(q, q->named.name, version, &wrong);
 	nn_json_put(text, "{");
 	nn_text_addf(text,
 		     "\"version\":\"%" PRIu64 "\",\"state\":\"%s\","
-		     "\"status\":{\"error_code\":\"%s\",\"error_message\":\"%s\"}}",
-		     version, names[lost ? NN_MODEL_END : state], lost ? "UNAVAILABLE" : "OK",
-		     lost ? NN_RANKS_LOST : "");
+		     "\"status\":{\"error_code\":\"%s\"",
+		     version, names[lost ? NN_MODEL_END : state], error_code(wrong.code));
+	nn_json_add_string(text, "error_message", wrong.text);
+	nn_text_add(text, "}}");
 }
 
 static bool any_serves(const enum nn_models_state *states, size_t n)

@@ -63,14 +63,15 @@ static int parse(struct nn_query *q, int (*take)(struct nn_query *q, bool *flag)
 
 /* ---- index ---- */
 
-static void give_entry(struct nn_text *text, const char *name, uint64_t version, const char *state)
+static void give_entry(struct nn_text *text, const char *name, uint64_t version, const char *state,
+		       const char *reason)
 {
 	nn_json_put(text, "{");
 	nn_json_add_string(text, "name", name);
 	if (version)
 		nn_text_addf(text, ",\"version\":\"%" PRIu64 "\"", version);
 	nn_json_add_string(text, "state", state);
-	nn_json_add_string(text, "reason", "");
+	nn_json_add_string(text, "reason", reason);
 	nn_text_add(text, "}");
 }
 
@@ -86,10 +87,15 @@ static void give_model(struct nn_query *q, const char *name, bool ready)
 	size_t n = nn_models_versions(q->protocol->models, name, versions, states, MOST_VERSIONS);
 
 	if (n == 0 && !ready)
-		give_entry(text, name, 0, "UNAVAILABLE");
-	for (size_t i = 0; i < n && i < MOST_VERSIONS; i++)
+		give_entry(text, name, 0, "UNAVAILABLE", "");
+	for (size_t i = 0; i < n && i < MOST_VERSIONS; i++) {
+		struct nn_error wrong = { 0 };
+
+		if (states[i] == NN_MODEL_END)
+			nn_query_wrong(q, name, versions[i], &wrong);
 		if (!ready || states[i] == NN_MODEL_AVAILABLE)
-			give_entry(text, name, versions[i], words[states[i]]);
+			give_entry(text, name, versions[i], words[states[i]], wrong.text);
+	}
 }
 
 void nn_v2_index(struct nn_query *q)
@@ -110,28 +116,10 @@ void nn_v2_index(struct nn_query *q)
 
 /* ---- load, unload: they take their time, so that no loop waits for them ---- */
 
-/*
- * Where files lie is nobody's business: names go without their directories. A slash at the end of a
- * word stays: "versions (1/, 2/, ...)".
- */
-static void cut_paths(char *text)
-{
-	char *to = text, *word = text;
-
-	for (const char *from = text; *from; from++) {
-		if (strchr(" \"'(", *from))
-			word = to + 1;
-		*to++ = *from;
-		if (*from == '/' && !strchr(" ,:;)\"'", from[1]))
-			to = word;
-	}
-	*to = '\0';
-}
-
 static void finish(struct nn_query *q, int status)
 {
 	if (status < 0) {
-		cut_paths(q->error.text);
+		nn_query_cut_paths(q->error.text);
 		q->status = q->error.code == NN_ENOMEM ? 503 : 400;
 		nn_query_refuse(q);
 		return;
