@@ -24,5 +24,4 @@ const struct nn_opt_list nn_bench_list = {
 	.example = "nn-bench run --batch=1:256*4 digits.st",
 	.words = verbs,
 	.tables = tables,
-	.absent = "explain",
 };

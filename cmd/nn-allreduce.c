@@ -41,6 +41,8 @@ int main(int argc, char **argv)
 	status = nn_ranks_check(&ranks, &several, &err);
 	if (status == 0)
 		status = nn_allreduce_check(&job, rank, &err);
+	if (status == 0)
+		status = nn_tool_check_devices(std.device, NN_TOOL_ONE, &err);
 	if (status == 0 && !std.dry_run && logs())
 		status = nn_tool_log_open(&log, &list, &std, &err);
 	if (status == 0 && !std.dry_run) {

@@ -1,4 +1,6 @@
 /* nn-bench: measure models, operations and this machine. */
+#include <string.h>
+
 #include "base/flush.h"
 #include "bench/bench.h"
 #include "cmd/tool.h"
@@ -28,6 +30,10 @@ int main(int argc, char **argv)
 	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
 	status = nn_bench_check(&setup, n, argv + 1, &err);
+	if (status == 0) /* explain has rows of what can be measured here */
+		status = nn_tool_check_devices(
+			std.device, strcmp(argv[1], "explain") == 0 ? NN_TOOL_ABSENT : NN_TOOL_ONE,
+			&err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	nn_tool_catch_stop();

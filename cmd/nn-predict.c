@@ -114,6 +114,8 @@ int main(int argc, char **argv)
 		status = check_files(&p, &options, &err);
 	if (status == 0 && std.dry_run && p.options.model_text)
 		status = nn_net_check(p.options.model_text, &err);
+	if (status == 0)
+		status = nn_tool_check_devices(std.device, NN_TOOL_ONE, &err);
 	if (p.options.against) {
 		p.others = &p.options.against;
 		p.n_others = 1;

@@ -60,6 +60,8 @@ int main(int argc, char **argv)
 		status = nn_std_check_computed(&std, &err);
 	if (status == 0)
 		status = nn_serve_check(&serve, &options, &err);
+	if (status == 0)
+		status = nn_tool_check_devices(std.device, NN_TOOL_SEVERAL, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	status = nn_tool_log_open(&log, &options, &std, &err);

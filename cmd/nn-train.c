@@ -169,6 +169,8 @@ int main(int argc, char **argv)
 	setup.ranks = ranks.ranks;
 	if (status == 0)
 		status = nn_train_check(&setup, &err);
+	if (status == 0)
+		status = nn_tool_check_devices(std.device, NN_TOOL_ONE, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	if ((explains || options.selfcheck) && other_speaks())

@@ -188,10 +188,27 @@ static void more_version(void)
 	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }
 
-/* NN_CPU, as the options that have a variable are: also where no device is opened in the end. */
-static int check_cpu(struct nn_error *err)
+/* device points to where parsing found it. */
+static int fail_device(const char *device, struct nn_error *err)
 {
-	return getenv("NN_CPU") && !nn_device_open("cpu", NN_F32, err) ? -1 : 0;
+	char quoted[NN_QUOTED];
+
+	return nn_fail_at(err, "%s=%s", device == getenv("NN_DEVICE") ? "NN_DEVICE" : "--device",
+			  nn_quote(quoted, device, strlen(device)));
+}
+
+int nn_tool_check_devices(const char *device, enum nn_tool_devices devices, struct nn_error *err)
+{
+	if (devices != NN_TOOL_SEVERAL && strchr(device, ',')) {
+		nn_fail(err, NN_EUSAGE, "expected one device; nn-serve alone takes several");
+		return fail_device(device, err);
+	}
+	/* also where no device is opened in the end */
+	if (getenv("NN_CPU") && !nn_device_open("cpu", NN_F32, err))
+		return -1;
+	return devices != NN_TOOL_ABSENT && strstr(device, "cuda") && !nn_module_open("cuda", err)
+		       ? fail_device(device, err)
+		       : 0;
 }
 
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
@@ -216,8 +233,6 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 	list->tables = tables;
 	list->more_version = more_version;
 	status = nn_opt_parse(list, argc, argv, &n, &done, &err);
-	if (status == 0 && !done)
-		status = check_cpu(&err);
 	if (status < 0 || done)
 		exit(nn_tool_end(status, &err));
 	for (int i = 1; i <= n; i++) {

@@ -24,13 +24,24 @@ struct nn_tool_values {
 
 /*
  * Open closed descriptors 0-2 on /dev/null, ignore SIGPIPE, parse. The number of operands, which
- * are argv[1..n]; does not return where the command line is wrong (status 2, 3) or asks for help or
+ * are argv[1..n]; does not return where the command line is wrong (status 2) or asks for help or
  * version (0). An operand that names an installed example (base/installed.h) becomes its path, as
  * values of options do.
  */
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
 		  int argc, char **argv);
+
+/*
+ * --device (NN_DEVICE) and NN_CPU, once everything else about the command line is right: NN_ENODEV
+ * where what they name is not here.
+ */
+enum nn_tool_devices {
+	NN_TOOL_ONE,
+	NN_TOOL_ABSENT, /* one, and something can be done without it */
+	NN_TOOL_SEVERAL,
+};
+int nn_tool_check_devices(const char *device, enum nn_tool_devices devices, struct nn_error *err);
 
 struct nn_attach;
 /*

@@ -86,8 +86,6 @@ struct nn_opt_list {
 	const struct nn_opt_word *words;   /* or NULL */
 	const struct nn_opt_table *tables; /* ends with rows == NULL */
 	void (*more_version)(void);        /* prints what --version -v adds; NULL: nothing */
-	/* the first operand with which a device that is not here is taken too; NULL: none */
-	const char *absent;
 };
 
 /*

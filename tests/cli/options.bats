@@ -205,14 +205,42 @@ T
 
 @test "options: --device=cuda is status 3, auto is taken" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
+  local net='input 2, dense 1' tool
+  printf '%s\n' 1,2,3 2,3,4 4,5,1 >x.csv
+  nn-train -q --target=3 --loss=mse --epochs=1 -m "$net" -o m.st x.csv
+  declare -A rest=([nn-allreduce]=m.st [nn-bench]="run m.st" [nn-predict]="m.st x.csv" [nn-serve]=m.st
+    [nn-train]="--target=3 --loss=mse -m m.st x.csv")
   for tool in "${tools[@]}"; do
-    run -3 --separate-stderr "$tool" --device=cuda x
-    [ "$stderr" = "$tool: --device=cuda: module nn-cuda.so is not installed" ]
-    run -3 --separate-stderr env NN_DEVICE=cuda:0 "$tool" x
-    [ "$stderr" = "$tool: NN_DEVICE=cuda:0: module nn-cuda.so is not installed" ]
-    run -2 --separate-stderr "$tool" --device=auto
-    [[ $stderr != *device* ]]
+    # shellcheck disable=SC2206 # words
+    local words=(--dry-run ${rest[$tool]})
+    run -3 --separate-stderr "$tool" --device=cuda "${words[@]}"
+    [ "$stderr" = "$tool: --device=cuda: module nn-cuda.so is not installed" ] || { echo "$stderr"; return 1; }
+    run -3 --separate-stderr env NN_DEVICE=cuda:0 "$tool" "${words[@]}"
+    [ "$stderr" = "$tool: NN_DEVICE=cuda:0: module nn-cuda.so is not installed" ] || { echo "$stderr"; return 1; }
+    for device in auto 'cuda --device=cpu'; do
+      # shellcheck disable=SC2086 # words
+      run -0 --separate-stderr "$tool" --device=$device "${words[@]}"
+    done
+    NN_DEVICE=cuda "$tool" --device=cpu "${words[@]}"
+    for wrong in --nope --threads=x --device=cpu,tpu; do # of the line itself: before what is absent
+      run -2 --separate-stderr "$tool" --device=cuda "${words[@]}" "$wrong"
+      [[ $stderr == "$tool: $wrong: "* ]] || { echo "$stderr"; return 1; }
+    done
+    run -2 --separate-stderr "$tool" --device=cuda
+    [[ $stderr != *cuda* ]]
+    "$tool" --device=cuda --help >help
+    [ "$("$tool" --device=cuda --version)" = "$("$tool" --version)" ]
+    if [ "$tool" = nn-serve ]; then continue; fi
+    run -2 --separate-stderr "$tool" --device=cpu,cuda "${words[@]}"
+    [ "$stderr" = "$tool: --device=cpu,cuda: expected one device; nn-serve alone takes several" ] || { echo "$stderr"; return 1; }
   done
+  for devices in auto,cuda 'cpu,cuda --ranks=2' cuda,cuda:1,cuda:2,cuda:3,cpu; do
+    # shellcheck disable=SC2086 # words
+    run -2 --separate-stderr nn-serve --device=$devices m.st
+    [[ $stderr == "nn-serve: --device=${devices% *}: "* ]] || { echo "$stderr"; return 1; }
+  done
+  run -3 --separate-stderr nn-serve --device=cpu,cuda:1 m.st
+  [ "$stderr" = "nn-serve: --device=cpu,cuda:1: module nn-cuda.so is not installed" ]
 }
 
 @test "options: a bad value in the environment is status 2" {

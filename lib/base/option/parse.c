@@ -19,7 +19,7 @@ struct parse {
 	uint64_t given[NN_OPT_TABLES];
 	const char *config, *topic;
 	bool help, version;
-	struct nn_error *err, absent; /* absent: NN_ENODEV of a value that was taken all the same */
+	struct nn_error *err;
 };
 
 static void mark(struct parse *p, size_t table, const struct nn_opt *row)
@@ -33,28 +33,6 @@ static void describe(const struct nn_opt *row, const char *value, char *origin, 
 	char quoted[NN_QUOTED];
 
 	snprintf(origin, size, "--%s=%s", row->name, nn_quote(quoted, value, strlen(value)));
-}
-
-/* Whether a device has to be here is known once the operands are. */
-static int put(struct parse *p, size_t table, const struct nn_opt *row, const char *value,
-	       const char *origin)
-{
-	if (row->check)
-		p->absent.code = NN_OK;
-	if (nn_opt_set(&p->list->tables[table], row, value, origin, p->err) == 0)
-		return 0;
-	if (p->err->code != NN_ENODEV || !p->list->absent)
-		return -1;
-	p->absent = *p->err;
-	return 0;
-}
-
-static int check_absent(const struct parse *p)
-{
-	if (p->absent.code == NN_OK ||
-	    (p->n_operands > 0 && strcmp(p->argv[1], p->list->absent) == 0))
-		return 0;
-	return nn_fail(p->err, p->absent.code, "%s", p->absent.text);
 }
 
 static int apply(struct parse *p, size_t table, const struct nn_opt *row, const char *value)
@@ -75,7 +53,7 @@ static int apply(struct parse *p, size_t table, const struct nn_opt *row, const 
 		return 0;
 	}
 	describe(row, value ? value : "yes", origin, sizeof origin);
-	return put(p, table, row, value ? value : "yes", origin);
+	return nn_opt_set(&p->list->tables[table], row, value ? value : "yes", origin, p->err);
 }
 
 static int long_option(struct parse *p, const char *word)
@@ -179,7 +157,7 @@ static int parse_environment(struct parse *p)
 			continue;
 		snprintf(origin, sizeof origin, "%s=%s", variables[i].variable,
 			 nn_quote(quoted, value, strlen(value)));
-		if (put(p, table, row, value, origin) < 0)
+		if (nn_opt_set(&p->list->tables[table], row, value, origin, p->err) < 0)
 			return -1;
 		mark(p, table, row);
 	}
@@ -256,7 +234,7 @@ int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_o
 		return 0;
 	if (p.config && (check_stdin(&p) < 0 || nn_opt_config(list, p.config, p.given, err) < 0))
 		return -1;
-	if (parse_environment(&p) < 0 || check_absent(&p) < 0)
+	if (parse_environment(&p) < 0)
 		return -1;
 	for (size_t t = 0; list->tables[t].rows; t++)
 		if (list->tables[t].given)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/limit.h"
-#include "base/module.h"
 #include "base/option.h"
 
 #define AT(member) offsetof(struct nn_std_options, member)
@@ -26,21 +25,30 @@ int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err
 				 precisions[std->precision]);
 }
 
-/* The name of n bytes; nn-serve takes several with commas between them. */
+static bool is_device(const char *name, size_t n)
+{
+	if ((n == 3 && strncmp(name, "cpu", 3) == 0) || (n == 4 && strncmp(name, "auto", 4) == 0))
+		return true;
+	return n >= 4 && strncmp(name, "cuda", 4) == 0 &&
+	       (n == 4 || (name[4] == ':' && n > 5 && strspn(name + 5, "0123456789") == n - 5));
+}
+
+/* Names, with commas between them; whether they are here is asked later (nn_tool_check_devices). */
 static int check_device(const char *value, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
-	size_t n = strcspn(value, ",");
 
-	if (value[n] && check_device(value + n + 1, err) < 0)
-		return -1;
-	if ((n == 3 && strncmp(value, "cpu", 3) == 0) || (n == 4 && strncmp(value, "auto", 4) == 0))
-		return 0;
-	if (n >= 4 && strncmp(value, "cuda", 4) == 0 &&
-	    (n == 4 || (value[4] == ':' && n > 5 && strspn(value + 5, "0123456789") == n - 5)))
-		return nn_module_open("cuda", err) ? 0 : nn_fail_at(err, "--device=%s", value);
-	return nn_fail(err, NN_EUSAGE, "--device=%s: expected cpu, cuda, cuda:N or auto",
-		       nn_quote(quoted, value, strlen(value)));
+	for (const char *at = value;; at++) {
+		size_t n = strcspn(at, ",");
+
+		if (!is_device(at, n))
+			return nn_fail(err, NN_EUSAGE,
+				       "--device=%s: expected cpu, cuda, cuda:N or auto",
+				       nn_quote(quoted, value, strlen(value)));
+		at += n;
+		if (!*at)
+			return 0;
+	}
 }
 
 static const char *const limit_names[] = {

@@ -195,13 +195,12 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 			       ? 0
 			       : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
 	case NN_OPT_CUSTOM:
+		if (check_custom(row, value, origin, err) < 0)
+			return -1;
 		if (row->repeated && *(const char **)place)
-			return check_custom(row, value, origin, err) < 0
-				       ? -1
-				       : add_value_line(place, value, err);
-		/* a wrong one, too: nn-bench explain names the device that is not here */
+			return add_value_line(place, value, err);
 		*(const char **)place = kept(row, value);
-		return check_custom(row, value, origin, err);
+		return 0;
 	case NN_OPT_CHOICE:
 		return set_choice(row, place, value, origin, err);
 	case NN_OPT_COUNT:
