@@ -426,6 +426,26 @@ P
   jq -es 'length == 1 and .[0].path == "/v2/health/live"' access.log
 }
 
+@test "serve: who is refused before a request is known is in the access log and counted, with the bytes of the answer" {
+  serve --max-connections=1 --access-log=refused.log plain.st
+  exec {held}<>"/dev/tcp/127.0.0.1/${url##*:}"
+  ask 503 /v2/health/live
+  body=$(stat -c %s answer)
+  printf 'GET / HTTP/1.1\nHost: x\n\n' >&$held
+  timeout 20 cat <&$held | tr -d '\r' >whole
+  exec {held}>&-
+  [ "$(head -n 1 whole)" = 'HTTP/1.1 400 Bad Request' ]
+  for _ in {1..500}; do
+    ! ask 200 /metrics >/dev/null || break
+    sleep 0.02
+  done
+  [ "$(grep '^nn_requests_total{model="",code="503"}' answer | cut -d' ' -f2)" -ge 1 ]
+  stop
+  jq -es --argjson body "$body" --argjson other "$(tail -n 1 whole | wc -c)" \
+    '(map(select(.status == 503)) | length >= 1 and all(.bytes_out == $body and .path == "")) and
+     (map(select(.status == 400)) | length == 1 and .[0].bytes_out == $other)' refused.log || { cat refused.log; return 1; }
+}
+
 @test "serve: --watch reads a model that another one replaced, without being told" {
   cp plain.st watched.st
   serve --watch watched.st

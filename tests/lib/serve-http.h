@@ -30,6 +30,7 @@ static struct {
 	pthread_t worker;
 	_Atomic size_t handled, ended, refused;
 	_Atomic unsigned last_status;
+	_Atomic size_t last_bytes; /* of the answer's body */
 	_Atomic bool sleeping; /* the handler of /sleep */
 } bench = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 
@@ -78,8 +79,8 @@ static void handle(void *arg, struct nn_exchange *x)
 static void ended(void *arg, struct nn_exchange *x, unsigned status, size_t bytes)
 {
 	(void)arg;
-	(void)bytes;
 	atomic_store(&bench.last_status, status);
+	atomic_store(&bench.last_bytes, bytes);
 	atomic_fetch_add(x->arg ? &bench.ended : &bench.refused, 1);
 }
 

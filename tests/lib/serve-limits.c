@@ -273,8 +273,9 @@ static void test_slow(void)
 		heard = ask_bytes(nn_http_where(http), slow[i].request, strlen(slow[i].request),
 				  true);
 		ok(is_refusal(&heard, 408, slow[i].word), "%s, and no more: 408", slow[i].what);
+		AWAIT(atomic_load(&bench.refused) > told + i);
+		ok(atomic_load(&bench.last_bytes) == strlen(heard.body), "told with its bytes");
 	}
-	AWAIT(atomic_load(&bench.refused) >= told + sizeof slow / sizeof *slow);
 	ok(atomic_load(&bench.refused) == told + sizeof slow / sizeof *slow,
 	   "who is refused before there is a request is told, too");
 	heard = ask_long(nn_http_where(http), CHUNKED "3;", 100000, "\r\nabc\r\n0\r\n\r\n", true);

@@ -89,8 +89,7 @@ static bool take(struct acceptor *acceptor, int listener)
 	}
 	if (atomic_load(&http->connections) >= http->setup.limits.connections) {
 		atomic_fetch_add(&http->refused, 1);
-		if (!http->setup.tls_cert)
-			nn_http_send_refusal(fd, nn_http_many_connections, 0);
+		nn_http_refuse_socket(http, fd, nn_http_many_connections, nn_now_s());
 		linger(acceptor, fd);
 		return true;
 	}

@@ -104,45 +104,54 @@ static const char *reason(unsigned status)
 	return "Error";
 }
 
-void nn_http_send_refusal(int fd, struct nn_http_refusal refusal, double since)
+/* Headers and body; the bytes of the body that were sent. */
+static size_t send_refusal(const struct nn_http *http, int fd, struct nn_http_refusal refusal,
+			   double since)
 {
+	size_t body = strlen(refusal.why) + sizeof "{\"error\":\"\"}";
 	char text[640], times[TIMING];
 	int n = snprintf(text, sizeof text,
 			 "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\n%s"
 			 "Server-Timing: %s\r\nContent-Length: %zu\r\n\r\n{\"error\":\"%s\"}\n",
 			 refusal.status, reason(refusal.status), json,
 			 refusal.status == 503 ? "Retry-After: 1\r\n" : "", timing(times, since),
-			 strlen(refusal.why) + sizeof "{\"error\":\"\"}", refusal.why);
+			 body, refusal.why);
 
-	/* a client that has no room for so few bytes gets none */
-	if (n > 0 && (size_t)n < sizeof text &&
-	    send(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n)
-		shutdown(fd, SHUT_WR);
+	/* inside TLS nothing can be said past libmicrohttpd; and a client that has no room for so
+	 * few bytes gets none */
+	if (http->setup.tls_cert || n <= 0 || (size_t)n >= sizeof text ||
+	    send(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
+		return 0;
+	shutdown(fd, SHUT_WR);
+	return body;
+}
+
+void nn_http_refuse_socket(struct nn_http *http, int fd, struct nn_http_refusal refusal,
+			   double since)
+{
+	struct nn_http_request none = { .exchange = { .method = "", .path = "", .began = since },
+					.http = http,
+					.status = refusal.status };
+
+	nn_http_over(&none, send_refusal(http, fd, refusal, since));
 }
 
 void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusal)
 {
 	struct nn_http *http = link->loop->http;
-	struct nn_http_request none = {
-		.exchange = { .method = "", .path = "", .began = link->since },
-		.http = http,
-		.status = refusal.status
-	};
+	struct nn_http_request *request = link->request;
 
 	link->refused = true;
 	link->phase = NN_HTTP_ANSWER;
-	if (link->request) {
-		link->request->status = refusal.status;
-		atomic_store_explicit(&link->request->owner, NN_HTTP_ANSWERED,
-				      memory_order_relaxed);
+	if (request) {
+		request->status = refusal.status;
+		request->refusal_bytes = send_refusal(http, link->fd, refusal, link->since);
+		atomic_store_explicit(&request->owner, NN_HTTP_ANSWERED, memory_order_relaxed);
 	} else {
-		nn_http_over(&none, 0);
+		nn_http_refuse_socket(http, link->fd, refusal, link->since);
 	}
-	/* inside TLS nothing can be said past libmicrohttpd */
-	if (!http->setup.tls_cert) {
-		nn_http_send_refusal(link->fd, refusal, link->since);
+	if (!http->setup.tls_cert)
 		nn_http_linger(http, link->fd);
-	}
 }
 
 void nn_http_over(struct nn_http_request *request, size_t bytes_out)

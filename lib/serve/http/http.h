@@ -51,7 +51,8 @@ struct nn_http_setup {
 	/*
 	 * The answer is sent or the client gone: the last that is heard of the exchange. Also of
 	 * requests that were refused here and never handed out (arg is NULL, bytes what had come).
-	 * On the loop's thread, or on that of nn_exchange_answer after nn_http_close.
+	 * On the loop's thread, on that which accepts (--max-connections), or on that of
+	 * nn_exchange_answer after nn_http_close.
 	 */
 	void (*ended)(void *arg, struct nn_exchange *exchange, unsigned status, size_t bytes_out);
 	/* All that was there is handled, on the loop's thread, before it waits for more. */

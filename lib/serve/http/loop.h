@@ -53,6 +53,7 @@ struct nn_http_request {
 	struct nn_http_request *next; /* in the loop's fresh or spare list */
 	_Atomic int owner;            /* enum nn_http_owner */
 	unsigned status;              /* of the answer */
+	size_t refusal_bytes;         /* of a refusal's body that went past libmicrohttpd */
 	const char *type;             /* Content-Type */
 	struct nn_text line;          /* path, '\0', query: a copy, unescaped */
 	struct nn_text headers;       /* of the answer: name, '\0', value, '\0', ... */
@@ -163,8 +164,9 @@ bool nn_http_reply(struct nn_http_request *request);
 enum MHD_Result nn_http_refuse(struct nn_http_request *request, struct nn_http_refusal refusal);
 /* Write it past libmicrohttpd, which takes none now; the caller ends the connection. */
 void nn_http_refuse_raw(struct nn_http_link *link, struct nn_http_refusal refusal);
-/* The whole of it, headers and body, for a socket that libmicrohttpd has not seen. */
-void nn_http_send_refusal(int fd, struct nn_http_refusal refusal, double since);
+/* The same for a socket that libmicrohttpd has not seen, which came at `since`. */
+void nn_http_refuse_socket(struct nn_http *http, int fd, struct nn_http_refusal refusal,
+			   double since);
 /* The handler will hear of it no more. */
 void nn_http_over(struct nn_http_request *request, size_t bytes_out);
 

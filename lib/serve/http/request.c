@@ -357,6 +357,7 @@ void nn_http_on_completed(void *arg, struct MHD_Connection *connection, void **p
 	if (request->status >= 400 && !request->handled && !link->refused)
 		nn_http_linger(request->http, link->fd);
 	if (request->status != 0 && (request->exchange.method || copy_line(request, "")))
-		nn_http_over(request, sent ? request->exchange.answer.length : 0);
+		nn_http_over(request,
+			     sent ? request->exchange.answer.length : request->refusal_bytes);
 	put(loop, request);
 }
