@@ -247,6 +247,52 @@ static void test_connections(void)
 	nn_http_close(http);
 }
 
+/* The beginning of a second request: with the first one, and letter by letter behind it. */
+static void test_slow_second(const char *listen)
+{
+	static const char whole[] = GET HOST "\r\n",
+			  both[] = GET HOST "\r\n" GET HOST "\r\nGET / HT";
+	struct nn_http_setup setup = plain_setup();
+	struct nn_http *http;
+	struct heard first, second, third;
+	int at_once, letters, idle;
+	char more;
+
+	setup.listen = listen;
+	setup.limits.header_timeout = 0.3;
+	http = serve(&setup);
+	idle = dial(nn_http_where(http));
+	say(idle, whole, sizeof whole - 1);
+	hear(idle, false);
+	at_once = dial(nn_http_where(http));
+	say(at_once, both, sizeof both - 1);
+	first = hear(at_once, false);
+	second = hear(at_once, false);
+	third = hear(at_once, false);
+	third.closed = is_closed(at_once);
+	ok(first.status == 200 && second.status == 200 &&
+		   is_refusal(&third, 408, "--header-timeout"),
+	   "a line that began with the request before it, and no more: 408 (%s)", listen);
+	letters = dial(nn_http_where(http));
+	say(letters, whole, sizeof whole - 1);
+	hear(letters, false);
+	for (int i = 0; i < 100 && say(letters, "A", 1); i++) {
+		usleep(100000);
+		if (recv(letters, &more, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
+			break;
+	}
+	third = hear(letters, false);
+	third.closed = is_closed(letters);
+	ok(is_refusal(&third, 408, "--header-timeout"), "a line of which letters come: 408 (%s)",
+	   listen);
+	say(idle, whole, sizeof whole - 1);
+	ok(hear(idle, false).status == 200, "who sends nothing in between may wait (%s)", listen);
+	close(idle);
+	close(at_once);
+	close(letters);
+	nn_http_close(http);
+}
+
 static void test_slow(void)
 {
 	static const struct {
@@ -378,6 +424,8 @@ int main(void)
 	nn_http_close(http);
 	test_connections();
 	test_slow();
+	test_slow_second("127.0.0.1:0");
+	test_slow_second("unix:limits.socket");
 	test_busy();
 	ok(atomic_load(&bench.handled) == atomic_load(&bench.ended), "each request has ended");
 	return tap_done();

@@ -20,7 +20,7 @@ static struct nn_http_link *only_one(const struct nn_http_loop *loop, unsigned p
 	for (struct nn_http_link *link = loop->links; link; link = link->next) {
 		if (!(phases >> link->phase & 1) || link->refused ||
 		    (link->phase == NN_HTTP_BODY && !link->request->chunked) ||
-		    (news && !link->local && nn_http_bytes_received(link) == link->bytes_taken))
+		    (news && nn_http_bytes_taken(link) == link->bytes_taken))
 			continue;
 		if (found)
 			return NULL;

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <linux/tcp.h>
 #include <signal.h>
@@ -29,6 +30,46 @@ bool nn_http_loop_is_here(const struct nn_http_loop *loop)
 	return here == loop;
 }
 
+/* What is read of a Unix socket is subtracted from where peeking would begin: never looked at. */
+static void count_local(struct nn_http_link *link)
+{
+	link->local_left = INT_MAX;
+	if (setsockopt(link->fd, SOL_SOCKET, SO_PEEK_OFF, &link->local_left,
+		       sizeof link->local_left) != 0)
+		link->local_left = -1;
+}
+
+static uint64_t bytes_taken_locally(struct nn_http_link *link)
+{
+	socklen_t size = sizeof(int);
+	int left;
+
+	if (link->local_left < 0 ||
+	    getsockopt(link->fd, SOL_SOCKET, SO_PEEK_OFF, &left, &size) != 0)
+		return 0;
+	link->local_taken += (uint64_t)(link->local_left - left);
+	link->local_left = left;
+	if (left < INT_MAX / 2)
+		count_local(link);
+	return link->local_taken;
+}
+
+uint64_t nn_http_bytes_taken(struct nn_http_link *link)
+{
+	struct tcp_info info;
+	socklen_t size = sizeof info;
+	int unread = 0;
+
+	if (link->local)
+		return bytes_taken_locally(link);
+	/* in this order: what comes in between counts as taken */
+	ioctl(link->fd, FIONREAD, &unread);
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+	    size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
+		return 0;
+	return info.tcpi_bytes_received - (uint64_t)unread;
+}
+
 static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -47,6 +88,8 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 		link->local =
 			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
 				->client_addr->sa_family == AF_UNIX;
+		if (link->local)
+			count_local(link);
 		link->since = nn_now_s();
 		link->next = loop->links;
 		if (link->next)
@@ -150,25 +193,13 @@ static void settle(struct nn_http_loop *loop)
 	}
 }
 
-uint64_t nn_http_bytes_received(const struct nn_http_link *link)
-{
-	struct tcp_info info;
-	socklen_t size = sizeof info;
-
-	if (link->local || getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-	    size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
-		return 0;
-	return info.tcpi_bytes_received;
-}
-
-/* Has the beginning of a request line come and no more of it? Only libmicrohttpd knows. */
+/* The beginning of a request line has come, and no more of it: that libmicrohttpd would say. */
 static void look_at_idle(struct nn_http_link *link, bool moved, double now)
 {
-	if (link->looked_at && moved) {
-		link->phase = NN_HTTP_LINE;
-		link->since = now;
-	}
-	link->looked_at = true;
+	if (!moved)
+		return;
+	link->phase = NN_HTTP_LINE;
+	link->since = now;
 }
 
 /* A body may come slowly for a while, as long as it has been fast enough on the whole. */
@@ -212,11 +243,11 @@ static void look_at(struct nn_http_link *link, double now)
 	if (link->phase == NN_HTTP_ANSWER)
 		return;
 	ioctl(link->fd, FIONREAD, &bytes);
-	taken = nn_http_bytes_received(link) - (uint64_t)bytes;
+	taken = nn_http_bytes_taken(link);
 	unread = is_unread(link, taken, bytes > 0);
 	link->bytes_taken = taken;
 	if (link->phase == NN_HTTP_IDLE)
-		look_at_idle(link, taken != before, now);
+		look_at_idle(link, taken > before, now);
 	else if (unread)
 		return;
 	else if (link->phase == NN_HTTP_BODY && is_slow(link, now))

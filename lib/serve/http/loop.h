@@ -37,11 +37,14 @@ struct nn_http_link {
 	int fd;
 	enum nn_http_phase phase;
 	double since;        /* when the phase began */
-	uint64_t bytes_taken; /* by libmicrohttpd when it was last looked at */
-	bool local;          /* over a Unix socket */
-	bool unread;         /* when it was last looked at more lay there */
-	bool looked_at;      /* since it is idle */
-	bool refused;        /* answered past libmicrohttpd, nothing more is taken from it */
+	uint64_t bytes_used; /* by the requests that are over */
+	uint64_t bytes_taken; /* by libmicrohttpd when it was last looked at; idle: no less than
+				 used */
+	uint64_t local_taken; /* by libmicrohttpd from a Unix socket, until local_left was set */
+	int local_left;       /* SO_PEEK_OFF: what is read is subtracted there */
+	bool local;           /* over a Unix socket */
+	bool unread;          /* when it was last looked at more lay there */
+	bool refused;         /* answered past libmicrohttpd, nothing more is taken from it */
 };
 
 /* An exchange with what the handler does not see. Kept on a list of the loop when it is over. */
@@ -61,6 +64,7 @@ struct nn_http_request {
 	size_t raw_url_length;
 	const char *body_begin; /* the first byte behind the headers, likewise */
 	size_t body_room;
+	size_t head_bytes; /* of its line and headers */
 	uint64_t chunks;
 	bool begun, handled, chunked;
 };
@@ -139,8 +143,8 @@ void nn_http_request_free(struct nn_http_request *request);
 /* log.c */
 void nn_http_on_log(void *loop, const char *format, va_list args);
 
-/* Bytes that have come so far; of a Unix socket the system does not know: 0. */
-uint64_t nn_http_bytes_received(const struct nn_http_link *link);
+/* Bytes that libmicrohttpd has read so far; where the system does not count them: 0. */
+uint64_t nn_http_bytes_taken(struct nn_http_link *link);
 /* Is this its thread? */
 bool nn_http_loop_is_here(const struct nn_http_loop *loop);
 /* There is something to do for a loop that may be waiting; any thread. */

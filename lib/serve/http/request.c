@@ -347,7 +347,13 @@ void nn_http_on_completed(void *arg, struct MHD_Connection *connection, void **p
 	link = request->link;
 	link->request = NULL;
 	link->phase = NN_HTTP_IDLE;
-	link->looked_at = false;
+	link->unread = false;
+	/* chunks have heads, TLS has records: of these what was read with the request is its own */
+	link->bytes_used =
+		request->chunked || loop->http->setup.tls_cert
+			? nn_http_bytes_taken(link)
+			: link->bytes_used + request->head_bytes + request->exchange.bytes;
+	link->bytes_taken = link->bytes_used;
 	atomic_fetch_sub_explicit(&loop->pending, 1, memory_order_relaxed);
 	if (abandon(request)) {
 		request->link = NULL;

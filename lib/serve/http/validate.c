@@ -162,6 +162,7 @@ struct nn_http_refusal nn_http_check(struct nn_http_request *request,
 		return nn_http_malformed;
 	if (scan.hosts != 1 && (is_1_1 || scan.hosts > 1))
 		return scan.hosts == 0 ? no_host : nn_http_malformed;
+	request->head_bytes = info->header_size;
 	request->body_begin = method + info->header_size;
 	request->chunked = scan.codings > 0;
 	return framing(&scan, is_1_1, length, limits);
