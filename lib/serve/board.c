@@ -123,6 +123,21 @@ void nn_board_count(const struct nn_board *board, struct nn_batcher *batcher, co
 					   board->workers, counts);
 }
 
+bool nn_board_lane(const struct nn_board *board, struct nn_batcher *batcher, size_t i,
+		   struct nn_board_lane *lane)
+{
+	const struct nn_board_space *space = board->space;
+
+	if (i >= atomic_load(&space->n_lanes))
+		return false;
+	*lane = (struct nn_board_lane){ .model = space->lanes[i].model,
+					.version = space->lanes[i].version,
+					.null = space->lanes[i].null };
+	nn_lane_counts_add(batcher, space->counts + i * board->workers, board->workers,
+			   &lane->counts);
+	return true;
+}
+
 /* ---- tallies ---- */
 
 static struct tally *find_tally(struct nn_board_space *space, const char *model, unsigned status)

@@ -41,6 +41,15 @@ void nn_board_take(const struct nn_board *board, struct nn_lane *lane, const cha
  * out. */
 void nn_board_count(const struct nn_board *board, struct nn_batcher *batcher, const char *model,
 		    struct nn_lane_counts *counts);
+/* The same of lane i alone, null ones among them; false: there are no more. */
+struct nn_board_lane {
+	const char *model; /* until nn_board_close */
+	uint64_t version;
+	bool null;
+	struct nn_lane_counts counts;
+};
+bool nn_board_lane(const struct nn_board *board, struct nn_batcher *batcher, size_t i,
+		   struct nn_board_lane *lane);
 /*
  * n more of a model and a status, at a time (milliseconds since 1970; 0: not one to be remembered).
  * What finds no room is not counted.

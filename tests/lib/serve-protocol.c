@@ -320,9 +320,14 @@ static void test_metrics(void)
 		"nn_dispatch_total{model=\"m\",reason=\"shape\"} 0\n",
 		"nn_dispatch_total{model=\"m\",reason=\"drain\"} 0\n"
 	};
+	static const char *const phases[] = { "request", "queue", "compute_input", "compute_infer",
+					      "compute_output" };
 	const char *bytes;
 
 	nn_board_tally(&board, "m", NN_TALLY_BAD, 2, 0);
+	nn_board_take(&board, NULL, "m", 1, false);
+	nn_board_take(&board, NULL, "m", 7, false);
+	nn_board_take(&board, NULL, "m", 9, true);
 	send_bytes("GET", "/metrics", "", 0);
 	ok(http.status == 200 && strcmp(http.type, "text/plain; version=0.0.4") == 0,
 	   "metrics: their type");
@@ -342,8 +347,17 @@ static void test_metrics(void)
 		   names[i]);
 	ok(once(http.body, "nn_reload_total{model=\"m\",result=\"failed\"} 2\n"),
 	   "metrics: reloads that failed");
-	ok(strstr(http.body, "nv_inference_count{model=\"m\",version=\"1\"} 5\n") != NULL,
-	   "metrics: Triton's names");
+	ok(strstr(http.body, "nv_inference_count{model=\"m\",version=\"1\"} 5\n") &&
+		   strstr(http.body, "nv_inference_count{model=\"m\",version=\"7\"} 5\n") &&
+		   !strstr(http.body, "version=\"9\""),
+	   "metrics: Triton's names, for each version but null ones");
+	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+		char name[80];
+
+		snprintf(name, sizeof name,
+			 "nv_inference_%s_duration_us{model=\"m\",version=\"1\"}", phases[i]);
+		ok(strstr(http.body, name) != NULL, "metrics: Triton's time of %s", phases[i]);
+	}
 }
 
 /* The best k of values that repeat, as a search for one after another finds them. */

@@ -40,6 +40,13 @@ static uint64_t compute_us(const struct nn_lane_counts *c)
 	return (uint64_t)(c->compute_s * 1e6);
 }
 
+/* Reading and writing of rows are the request's, and are not counted apart. */
+static uint64_t none(const struct nn_lane_counts *c)
+{
+	(void)c;
+	return 0;
+}
+
 static uint64_t waiting(const struct nn_lane_counts *c)
 {
 	return c->waiting;
@@ -55,18 +62,26 @@ static const struct {
 	{ "nv_inference_exec_count", "counter", "Batches that were computed.", batches },
 	{ "nv_inference_request_duration_us", "counter", "Time of requests.", request_us },
 	{ "nv_inference_queue_duration_us", "counter", "Time in the queue.", queue_us },
+	{ "nv_inference_compute_input_duration_us", "counter", "Time of preparing inputs.", none },
 	{ "nv_inference_compute_infer_duration_us", "counter", "Time of computing.", compute_us },
+	{ "nv_inference_compute_output_duration_us", "counter", "Time of preparing outputs.",
+	  none },
 	{ "nv_inference_pending_request_count", "gauge", "Rows that wait.", waiting },
 };
 
-void nn_metrics_triton(struct nn_text *text, const struct nn_metrics_model *models, size_t n)
+void nn_metrics_triton(const struct nn_protocol *p, struct nn_text *text)
 {
+	struct nn_board_lane lane;
+
 	for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
 		nn_text_addf(text, "# HELP %s %s\n# TYPE %s %s\n", families[f].name,
 			     families[f].help, families[f].name, families[f].type);
-		for (size_t i = 0; i < n; i++)
-			nn_text_addf(text, "%s{model=\"%s\",version=\"1\"} %" PRIu64 "\n",
-				     families[f].name, models[i].name,
-				     families[f].value(&models[i].counts));
+		for (size_t i = 0; nn_board_lane(p->board, p->batcher, i, &lane); i++)
+			if (!lane.null)
+				nn_text_addf(text,
+					     "%s{model=\"%s\",version=\"%" PRIu64 "\"} %" PRIu64
+					     "\n",
+					     families[f].name, lane.model, lane.version,
+					     families[f].value(&lane.counts));
 	}
 }

@@ -18,6 +18,11 @@ static uint64_t milliseconds(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+struct nn_metrics_model {
+	const char *name;
+	struct nn_lane_counts counts; /* of all its versions */
+};
+
 void nn_metrics_tally(const struct nn_board *board, const char *model, unsigned status,
 		      bool computed)
 {
@@ -192,7 +197,7 @@ void nn_metrics_answer(struct nn_query *q)
 	nn_format_f64(number, nn_now_s() - p->board->began);
 	nn_text_addf(text, "nn_uptime_seconds %s\n", number);
 	if (p->triton_metrics)
-		nn_metrics_triton(text, models, n);
+		nn_metrics_triton(p, text);
 	nn_free(models);
 	nn_query_answer(q, 200, "text/plain; version=0.0.4");
 }

@@ -11,11 +11,7 @@ void nn_metrics_tally(const struct nn_board *board, const char *model, unsigned 
 uint64_t nn_metrics_last(const struct nn_board *board, const char *model);
 void nn_metrics_answer(struct nn_query *query);
 
-/* Inside: the names of Triton for the same counts (metrics-triton.c). */
-struct nn_metrics_model {
-	const char *name;
-	struct nn_lane_counts counts; /* of all its versions */
-};
-void nn_metrics_triton(struct nn_text *text, const struct nn_metrics_model *models, size_t n);
+/* Inside: the names of Triton for the same counts, of each version that has been read. */
+void nn_metrics_triton(const struct nn_protocol *protocol, struct nn_text *text);
 
 #endif
