@@ -230,6 +230,30 @@ P
   stop
 }
 
+@test "serve: each output of a table's model has its labels; :classify names several" {
+  awk 'BEGIN { print "size,kind,price"; for (i = 0; i < 40; i++) print i + 0.5 "," (i % 2 ? "cat" : "dog") "," i * 2 + 0.25 }' >two.csv
+  printf '%s\n' 'dense 8' 't: relu' 'kind: dense 2 from=t output target=kind' 'price: dense 1 from=t output target=price' >two.nn
+  nn-train -q --target=kind,price --epochs=2 -m two.nn -o two.st two.csv
+  serve two.st
+  ask 200 /v1/models/two:predict -d '{"instances": [{"size": 31.5}]}'
+  class=$(printf 'size\n31.5\n' | nn-predict two.st --to=jsonl | jq -r '.kind.probs | to_entries | max_by(.value).key')
+  jq -e --arg class "$class" '.predictions[0] | keys_unsorted == ["kind", "kind.class", "price"] and .["kind.class"] == $class' answer
+  ask 200 /v2/models/two
+  jq -e '.outputs == [{"name": "kind", "datatype": "FP32", "shape": [-1, 2]}, {"name": "kind.class", "datatype": "BYTES", "shape": [-1]},
+    {"name": "price", "datatype": "FP32", "shape": [-1]}]' answer
+  ask 200 /v2/models/two/infer -d '{"inputs": [{"name": "size", "shape": [1], "datatype": "FP32", "data": [31.5]}],
+    "outputs": [{"name": "kind", "parameters": {"classification": 1}}, {"name": "price"}]}'
+  jq -e --arg class "$class" '.outputs[0].data[0] | endswith(":" + $class)' answer
+  ask 400 /v1/models/two:classify -d '{"examples": [{"size": 31.5}]}'
+  [ "$answer" = '{"error":":classify: the model has several outputs (kind, price); use :predict"}' ]
+  stop
+  serve words.st
+  ask 400 /v1/models/words:classify -d '{"signature_name": "other", "examples": [{"a": 1, "b": 2, "c": 3}]}'
+  [[ $answer == *'no signature \"other\"'* ]]
+  ask 200 /v1/models/words:classify -d '{"signature_name": "serving_default", "examples": [{"a": 1, "b": 2, "c": 3}]}'
+  stop
+}
+
 @test "serve: CSV in gives the bytes of nn-predict's stdout" {
   nn-predict words.st words.csv >wanted
   serve words.st

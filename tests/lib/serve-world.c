@@ -22,7 +22,7 @@ static const struct nn_port columns[] = {
 	{ .name = "colour", .text = true, .shape = { 1, { 1 } }, .size = 1 },
 };
 static const struct nn_port classes[] = {
-	{ .name = "probs", .fixed = true, .shape = { 1, { 3 } }, .size = 3 },
+	{ .name = "probs", .classes = true, .fixed = true, .shape = { 1, { 3 } }, .size = 3 },
 	{ .name = "class", .text = true, .shape = { 1, { 1 } }, .size = 1 },
 };
 static const struct nn_port pair_in[] = {

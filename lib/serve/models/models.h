@@ -14,6 +14,7 @@ struct nn_port {
 	const char
 		*name; /* "input", "output", a column's name, "probs", "class", a named output's */
 	bool text;     /* BYTES, else FP32 */
+	bool classes;  /* of an output: it says one class a row, by labels */
 	bool fixed;    /* shape is [-1, shape...]; false: [-1], a value a row */
 	struct nn_shape shape; /* of a row, in language order */
 	size_t size;           /* values of a row */
@@ -28,7 +29,8 @@ struct nn_port {
  * A table has an input per column: a column without a name goes by its number, from 1. One whose
  * columns are numbers without names is a plain net with `input`. Of a table with one output,
  * classes are probs and class, numbers output. What a port's values are in the row: inputs lie one
- * after the other unless it is a table; outputs too, but for class, which follows from probs.
+ * after the other unless it is a table; outputs too, but for class, which follows from probs. Of a
+ * table with several outputs one of classes, NAME, has NAME.class behind it.
  */
 struct nn_served {
 	const char *name;

@@ -96,46 +96,60 @@ static int net_inputs(struct nn_served *served, struct nn_error *err)
 	return 0;
 }
 
-/* The labels of an output that says one class a row; NULL: it does not. */
-static const struct nn_target_schema *classes_of(const struct nn_model *model)
+/* Does output o say one class a row, of those that have labels? */
+static bool has_classes(const struct nn_model *model, size_t o)
 {
 	const struct nn_program *program = model->program;
-	const struct nn_shape *shape = &program->values[program->outputs[0].value].shape;
+	const struct nn_shape *shape = &program->values[program->outputs[o].value].shape;
 	const struct nn_schema *schema = model->schema;
 
-	return program->n_outputs == 1 && schema->n_targets == 1 && schema->targets[0].labels &&
-			       nn_shape_positions(shape) == 1
-		       ? &schema->targets[0]
-		       : NULL;
+	return schema->n_targets == (size_t)program->n_outputs && schema->targets[o].labels &&
+	       nn_shape_positions(shape) == 1;
+}
+
+/* The port of the label that is best of an output of classes. */
+static struct nn_port best_of(const char *name, struct nn_error *err)
+{
+	struct nn_text text = { 0 };
+	struct nn_port port;
+
+	if (name)
+		nn_text_addf(&text, "%s.", name);
+	nn_text_add(&text, "class");
+	port = single(text.failed ? NULL : nn_strdup(text.data, err), true);
+	port.classes = true;
+	nn_text_free(&text);
+	return port;
 }
 
 static int outputs(struct nn_served *served, struct nn_error *err)
 {
 	const struct nn_program *program = served->model->program;
-	bool probs = served->table && served->classifies;
-	size_t n = (size_t)program->n_outputs;
+	size_t n = (size_t)program->n_outputs, at = 0;
 	struct nn_port *ports;
 
-	served->outputs = ports = nn_alloc(n + 1, sizeof *ports, err);
+	served->outputs = ports = nn_alloc(2 * n, sizeof *ports, err);
 	if (!ports)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
+		bool classes = has_classes(served->model, i), best = served->table && classes;
 		const char *name = program->outputs[i].name;
 
-		if (probs)
+		if (n == 1 && best)
 			name = "probs";
-		ports[i] = shaped(nn_strdup(name ? name : "output", err),
-				  &program->values[program->outputs[i].value]);
-		ports[i].fixed |= probs;
-		served->n_outputs = i + 1;
-		if (!ports[i].name)
+		ports[at] = shaped(nn_strdup(name ? name : "output", err),
+				   &program->values[program->outputs[i].value]);
+		ports[at].fixed |= best;
+		ports[at].classes = classes;
+		served->n_outputs = ++at;
+		if (best && ports[at - 1].name) {
+			ports[at] = best_of(n > 1 ? name : NULL, err);
+			served->n_outputs = ++at;
+		}
+		if (!ports[at - 1].name)
 			return -1;
 	}
-	if (probs) {
-		ports[n] = single(nn_strdup("class", err), true);
-		served->n_outputs = n + 1;
-	}
-	return ports[served->n_outputs - 1].name ? 0 : -1;
+	return 0;
 }
 
 int nn_ports_open(struct nn_served *served, struct nn_error *err)
@@ -144,7 +158,8 @@ int nn_ports_open(struct nn_served *served, struct nn_error *err)
 	served->row_out = nn_model_outputs(served->model);
 	served->table = is_table(served->model->schema);
 	served->lengths = nn_program_lengths(served->model->program) >= 0;
-	served->classifies = classes_of(served->model) != NULL;
+	served->classifies =
+		served->model->program->n_outputs == 1 && has_classes(served->model, 0);
 	if ((served->table ? table_inputs(served, (struct nn_model *)served->model, err)
 			   : net_inputs(served, err)) < 0)
 		return -1;

@@ -41,6 +41,7 @@ struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 			struct nn_shape shape = nn_give_shape(q, o, row);
 
 			given.first = at;
+			given.classes = served->outputs[o].classes;
 			given.n = nn_shape_count(&shape);
 			at += served->outputs[o].size;
 		}
@@ -67,7 +68,7 @@ const char *nn_give_label(const struct nn_query *q, const struct nn_given *given
 			  char buffer[24])
 {
 	const char *label =
-		q->served->classifies ? nn_model_label(q->served->model, given->first + c) : NULL;
+		given->classes ? nn_model_label(q->served->model, given->first + c) : NULL;
 
 	if (label)
 		return label;

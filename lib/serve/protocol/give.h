@@ -13,6 +13,7 @@ void nn_give_float(struct nn_text *text, float value, enum nn_style style);
 struct nn_given {
 	const float *values;
 	size_t n, first; /* first: the number of values[0] in the row */
+	bool classes;    /* that have labels */
 };
 /* A row's shape in language order, as long as the row is. */
 struct nn_shape nn_give_shape(const struct nn_query *query, size_t output, size_t row);

@@ -7,6 +7,8 @@
 
 static int take_member(struct nn_query *q)
 {
+	if (nn_pull_is(&q->pull, "signature_name"))
+		return nn_v1_signature(q);
 	if (nn_pull_is(&q->pull, "context"))
 		return nn_query_fail(q, 400, "\"context\": expected all fields in \"examples\"");
 	if (!nn_pull_is(&q->pull, "examples"))
@@ -75,10 +77,30 @@ static void format_numbers(struct nn_query *q)
 	format_results(q, false);
 }
 
+/* A result has no place for several outputs. */
+static int check_labels(struct nn_query *q)
+{
+	struct nn_text names = { 0 };
+	size_t n = 0;
+
+	if (q->served->classifies)
+		return 0;
+	for (size_t o = 0; o < q->served->n_outputs; o++)
+		if (!q->served->outputs[o].text)
+			nn_text_addf(&names, "%s%s", n++ ? ", " : "", q->served->outputs[o].name);
+	if (n > 1)
+		nn_query_fail(q, 400, ":classify: the model has several outputs (%s); use :predict",
+			      names.failed ? "" : names.data);
+	else
+		nn_query_fail(q, 400, ":classify: the model has no labels; use :predict");
+	nn_text_free(&names);
+	return -1;
+}
+
 static int check(struct nn_query *q, bool classes)
 {
-	if (classes && !q->served->classifies)
-		return nn_query_fail(q, 400, ":classify: the model has no labels; use :predict");
+	if (classes && check_labels(q) < 0)
+		return -1;
 	if (!classes && (q->served->classifies || q->served->row_out != 1))
 		return nn_query_fail(
 			q, 400,

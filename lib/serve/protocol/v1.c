@@ -9,7 +9,7 @@ enum { ROWS = 1, COLUMNS = 2 };
 
 /* ---- the body ---- */
 
-static int take_signature(struct nn_query *q)
+int nn_v1_signature(struct nn_query *q)
 {
 	char quoted[NN_QUOTED];
 
@@ -81,7 +81,7 @@ static int take_member(struct nn_query *q)
 	bool rows = nn_pull_is(&q->pull, "instances"), columns = nn_pull_is(&q->pull, "inputs");
 
 	if (nn_pull_is(&q->pull, "signature_name"))
-		return take_signature(q);
+		return nn_v1_signature(q);
 	if (!rows && !columns)
 		return nn_pull_skip(&q->pull);
 	if (q->form)

@@ -10,4 +10,7 @@ void nn_v1_regress(struct nn_query *query);
 void nn_v1_status(struct nn_query *query);
 void nn_v1_metadata(struct nn_query *query);
 
+/* Inside: the value of "signature_name", of which there is one. */
+int nn_v1_signature(struct nn_query *query);
+
 #endif

@@ -24,7 +24,7 @@ static void put_class(struct nn_query *q, struct nn_text *text, const struct nn_
 	nn_text_clear(text);
 	nn_give_float(text, given->values[c], NN_STYLE_V1);
 	put_count(text, ":", c, "");
-	if (q->served->classifies)
+	if (given->classes)
 		nn_text_addf(text, ":%s", nn_give_label(q, given, c, buffer));
 }
 
