@@ -67,6 +67,31 @@ static int check_options(const struct nn_bench_setup *setup, const struct nn_opt
 	return 0;
 }
 
+static int check_model(const struct nn_bench_setup *setup, int n, char **operands,
+		       struct nn_error *err)
+{
+	(void)n;
+	return setup->std->dry_run ? nn_bench_model_check(operands[0], err) : 0;
+}
+
+/* What can be told of a verb's operands, and of its options beside them, before it runs. */
+static int check_operands(const struct nn_bench_setup *setup, const struct nn_bench_verb *verb,
+			  int n, char **operands, struct nn_error *err)
+{
+	static const struct {
+		const char *operands;
+		int (*check)(const struct nn_bench_setup *setup, int n, char **operands,
+			     struct nn_error *err);
+	} checks[] = { { "MODEL", check_model },
+		       { "URL", nn_load_check },
+		       { "[OP[:SHAPE]|MODEL]...", nn_ops_check } };
+
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+		if (strcmp(verb->operands, checks[i].operands) == 0)
+			return checks[i].check(setup, n, operands, err);
+	return 0;
+}
+
 int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)
 {
 	const struct nn_bench_verb *verb;
@@ -88,9 +113,7 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return -1;
 	if (check_files(setup, verb, n - 1, words + 1, err) < 0)
 		return -1;
-	return setup->std->dry_run && strcmp(verb->operands, "MODEL") == 0
-		       ? nn_bench_model_check(words[1], err)
-		       : 0;
+	return check_operands(setup, verb, n - 1, words + 1, err);
 }
 
 int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)

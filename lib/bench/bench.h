@@ -108,6 +108,12 @@ struct nn_bench_model;
 	int nn_verb_##name(struct nn_bench *bench, int n, char **words, struct nn_error *err);
 #include "bench/verbs.def"
 #undef NN_VERB
+/*
+ * Operands of load and ops, and the options that go with them: NN_EUSAGE. A model is read with
+ * --dry-run alone.
+ */
+int nn_load_check(const struct nn_bench_setup *setup, int n, char **operands, struct nn_error *err);
+int nn_ops_check(const struct nn_bench_setup *setup, int n, char **operands, struct nn_error *err);
 
 /* Was the run told to end? The verb then returns 0. */
 bool nn_bench_stopped(const struct nn_bench *bench);

@@ -75,26 +75,28 @@ int nn_load_check_slo(const char *value, struct nn_error *err)
 				 nn_quote(quoted, value, strlen(value)));
 }
 
-static bool is_trace(const struct load *l)
+static bool is_trace(const struct nn_load_options *o)
 {
-	return l->o->arrivals && nn_load_arrivals_file(l->o->arrivals);
+	return o->arrivals && nn_load_arrivals_file(o->arrivals);
 }
 
-static bool is_open(const struct load *l)
+static bool is_open(const struct nn_load_options *o)
 {
-	return l->o->rate > 0 || l->slo > 0 || is_trace(l);
+	return o->rate > 0 || o->slo || is_trace(o);
 }
 
-/* What of the options does not go together. */
-static int check(const struct load *l, struct nn_error *err)
+int nn_load_check(const struct nn_bench_setup *setup, int n, char **operands, struct nn_error *err)
 {
-	if (l->o->arrivals && !is_open(l))
+	const struct nn_load_options *o = &setup->bench->load;
+
+	(void)n;
+	if (o->arrivals && !is_open(o))
 		return nn_fail(err, NN_EUSAGE,
 			       "--arrivals=%s: expected --rate=N or --slo=TIME with it",
-			       l->o->arrivals);
-	if (l->o->null && l->slo > 0)
+			       o->arrivals);
+	if (o->null && o->slo)
 		return nn_fail(err, NN_EUSAGE, "--null: does not go with --slo");
-	return 0;
+	return nn_load_server_check(operands[0], err);
 }
 
 /* ---- passes ---- */
@@ -105,7 +107,7 @@ static int pass(struct load *l, const struct nn_load_requests *requests, double 
 {
 	struct nn_load_arrivals arrivals = {
 		.poisson = !l->o->arrivals || strcmp(l->o->arrivals, "poisson") == 0,
-		.trace = is_trace(l) ? &l->trace : NULL,
+		.trace = is_trace(l->o) ? &l->trace : NULL,
 		.rate = rate,
 		.limit = l->seconds,
 		.seed = l->b->std->seed,
@@ -113,7 +115,7 @@ static int pass(struct load *l, const struct nn_load_requests *requests, double 
 	struct nn_load_plan plan = {
 		.client = l->client,
 		.requests = requests,
-		.arrivals = is_open(l) ? &arrivals : NULL,
+		.arrivals = is_open(l->o) ? &arrivals : NULL,
 		.seconds = l->seconds,
 		.timeout = l->o->timeout_s,
 		.slo = l->slo,
@@ -137,7 +139,7 @@ static int run_uncounted(struct load *l, const struct nn_load_requests *requests
 	struct nn_load_plan plan = {
 		.client = l->client,
 		.requests = requests,
-		.at_once = is_open(l) ? 1 : 0,
+		.at_once = is_open(l->o) ? 1 : 0,
 		.seconds = fmin(WARMUP_S, l->seconds / 5),
 		.timeout = l->o->timeout_s,
 		.most = most,
@@ -222,6 +224,25 @@ static int attempt(void *arg, double rate, bool *holds, bool *stop, struct nn_er
 	return 0;
 }
 
+/* --time is too short for a rate. */
+static int leave_empty(struct load *l, double rate, struct nn_error *err)
+{
+	const struct nn_load_row row = { .rows = (size_t)l->o->rows,
+					 .batch = NAN,
+					 .warmup = l->warmup,
+					 .connections = l->connections,
+					 .timeout = l->o->timeout_s,
+					 .result = &l->result };
+
+	l->result = (struct nn_load_result){ 0 };
+	nn_bench_note(
+		l->b,
+		"--time=%g is too short for a rate: about --time=%.2g is needed to try %.3g a "
+		"second",
+		l->seconds, LEAST / rate, rate);
+	return nn_load_report_row(l->w.report, &row, err);
+}
+
 static int search(struct load *l, struct nn_error *err)
 {
 	struct nn_load_search s = {
@@ -234,6 +255,8 @@ static int search(struct load *l, struct nn_error *err)
 	char slo[NN_DURATION];
 	double best;
 
+	if (s.least > s.most)
+		return leave_empty(l, s.first, err);
 	if (nn_load_search(&s, &best, err) < 0)
 		return -1;
 	nn_duration(slo, l->slo);
@@ -268,9 +291,10 @@ static int open_all(struct load *l, const char *url, struct nn_error *err)
 
 	if (nn_load_server_find(&l->server, url, err) < 0 ||
 	    (l->o->key_file && nn_load_server_key(&l->server, l->o->key_file, err) < 0) ||
-	    (is_trace(l) && nn_load_trace_read(&l->trace, l->o->arrivals, err) < 0))
+	    (is_trace(l->o) && nn_load_trace_read(&l->trace, l->o->arrivals, err) < 0))
 		return -1;
-	if (is_trace(l) && (l->o->rate > 0 || l->slo > 0) && isnan(nn_load_trace_rate(&l->trace)))
+	if (is_trace(l->o) && (l->o->rate > 0 || l->slo > 0) &&
+	    isnan(nn_load_trace_rate(&l->trace)))
 		return nn_fail(err, NN_EUSAGE, "%s: one moment alone has no rate to be changed",
 			       l->o->arrivals);
 	if (make_requests(l, err) < 0)
@@ -322,8 +346,10 @@ int nn_verb_load(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		parse_time(l->o->slo, &l->slo);
 	l->seconds =
 		l->slo > 0 && !nn_opt_given(b->setup.list, "time") ? SEARCH_S : b->options->time_s;
-	l->connections = l->o->connections ? (size_t)l->o->connections : is_open(l) ? OPEN : CLOSED;
-	if (check(l, err) == 0 && open_all(l, words[0], err) == 0)
+	l->connections = l->o->connections ? (size_t)l->o->connections
+			 : is_open(l->o)   ? OPEN
+					   : CLOSED;
+	if (open_all(l, words[0], err) == 0)
 		status = nn_bench_on_model(b, NULL, nn_load_columns, &l->w, run, l, err);
 	close_all(l);
 	return status;

@@ -186,9 +186,15 @@ static const char *next_op(const void *arg, size_t i)
 	return i < NN_N_OPS ? nn_ops[i]->name : NULL;
 }
 
-/* Before anything is measured. */
-static int check_operands(int n, char **words, struct nn_error *err)
+int nn_ops_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)
 {
+	if (n == 1 && nn_roofline_is_model(words[0]))
+		return setup->std->dry_run ? nn_bench_model_check(words[0], err) : 0;
+	for (const char *const *name = (const char *const[]){ "batch", "mode", "plot", NULL };
+	     *name; name++)
+		if (nn_opt_given(setup->list, *name))
+			return nn_fail(err, NN_EUSAGE,
+				       "--%s: means something to ops with a MODEL alone", *name);
 	for (int i = 0; i < n; i++) {
 		struct nn_op_operand one;
 		char quoted[NN_QUOTED], name[64];
@@ -279,12 +285,7 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 
 	if (n == 1 && nn_roofline_is_model(words[0]))
 		return nn_roofline(b, words[0], err);
-	for (const char *const *name = (const char *const[]){ "batch", "mode", "plot", NULL };
-	     *name; name++)
-		if (nn_opt_given(b->setup.list, *name))
-			return nn_fail(err, NN_EUSAGE,
-				       "--%s: means something to ops with a MODEL alone", *name);
-	if (check_operands(n, words, err) < 0 || check_devices(&o, err) < 0)
+	if (check_devices(&o, err) < 0)
 		return -1;
 	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = ALL_S;

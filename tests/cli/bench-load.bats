@@ -263,6 +263,30 @@ cell() {
   done
 }
 
+@test "bench: --dry-run refuses operands of load and ops that the run would refuse" {
+  for words in 'load nope://x' 'load http://' 'load unix:' 'load http://localhost --null --slo=1ms' 'ops foo' 'ops dense:1x2' 'ops dense --plot=x.svg' 'ops input'; do
+    # shellcheck disable=SC2086 # words
+    run -2 --separate-stderr nn-bench --dry-run $words
+    [ "${#stderr_lines[@]}" = 1 ] || { echo "$words: $stderr"; return 1; }
+  done
+  for words in 'load http://localhost:8' 'load unix:none' ops 'ops dense dense:1x2x3'; do
+    # shellcheck disable=SC2086 # words
+    nn-bench --dry-run $words
+  done
+}
+
+@test "bench: load: where --time does not suffice the figures are empty, and a line says so" {
+  serve
+  for options in --time=0 '--time=0 --rate=100' '--time=0.001 --rate=1 --arrivals=constant' '--time=0 --slo=5ms'; do
+    # shellcheck disable=SC2086 # words
+    run -0 --separate-stderr nn-bench load "$url" --to=csv $options
+    [ "${#lines[@]}" = 2 ]
+    [[ $stderr == *"time"* && $stderr != *inf* ]] || { echo "$options: $stderr"; return 1; }
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+      { exit !($at["p50_s"] == "" && $at["p99_s"] == "" && $at["rate"] !~ /inf|1000000/) }' <<<"$output" || { echo "$options: $output"; return 1; }
+  done
+}
+
 @test "bench: load: options that do not go together or to other verbs are status 2" {
   run -2 --separate-stderr nn-bench load http://localhost --arrivals=constant
   [[ $stderr == "nn-bench: --arrivals=constant: expected --rate=N or --slo=TIME with it" ]]

@@ -99,6 +99,9 @@ static void note_parts(const struct nn_bench *b, const struct nn_load_result *r)
 /* Percentiles are empty where fewer than five requests lie beyond them. */
 static void note_few(const struct nn_bench *b, const struct nn_load_result *r)
 {
+	if (r->ok == 0 && r->errors == 0 && !r->stopped)
+		nn_bench_note(b, "no request was answered, nor failed: the figures are left empty; "
+				 "more --time is needed");
 	if (r->ok > 0 && isnan(nn_load_latency_at(&r->latency, 0.99)))
 		nn_bench_note(b, "%llu answer%s too few for p99_s, which takes 500: more --time",
 			      (unsigned long long)r->ok, r->ok == 1 ? " is" : "s are");

@@ -58,6 +58,27 @@ static int split(const char *text, size_t n, char name[NN_LOAD_HOST], char port[
 	return strpbrk(name, "/?#@ \t\r\n") || *name == '\0' ? -1 : 0;
 }
 
+/* Without the slash of the root. */
+static size_t length_of(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n - (n > 0 && text[n - 1] == '/');
+}
+
+int nn_load_server_check(const char *url, struct nn_error *err)
+{
+	struct nn_load_server server = { .url = url };
+	char name[NN_LOAD_HOST], port[8];
+
+	if (strncmp(url, "unix:", 5) == 0)
+		return find_path(&server, url + 5, err);
+	return strncmp(url, "http://", 7) == 0 &&
+			       split(url + 7, length_of(url + 7), name, port) == 0
+		       ? 0
+		       : refuse(url, err);
+}
+
 #define PROBE_MS 3000 /* for an address to answer, where a name has several */
 
 /* Does anybody listen there? */
@@ -97,10 +118,9 @@ static int find_host(struct nn_load_server *s, const char *text, struct nn_error
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
 	char name[NN_LOAD_HOST], port[8];
-	size_t n = strlen(text);
+	size_t n = length_of(text);
 	int status;
 
-	n -= n > 0 && text[n - 1] == '/';
 	if (split(text, n, name, port) < 0)
 		return refuse(s->url, err);
 	status = getaddrinfo(name, port, &hints, &found);

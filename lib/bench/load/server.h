@@ -16,6 +16,8 @@ struct nn_load_server {
 	socklen_t length;
 };
 
+/* Is it such a URL? NN_EUSAGE. */
+int nn_load_server_check(const char *url, struct nn_error *err);
 /* Names are looked up here, once. NN_EUSAGE: no such URL; NN_EFAIL: nobody of that name. */
 int nn_load_server_find(struct nn_load_server *server, const char *url, struct nn_error *err);
 /* Requests say the first word of the file as their key, as nn-serve --key-file has it. */
