@@ -114,6 +114,10 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
 	if (places.n > 1 && (o->ranks > 1 || strstr(serve->device, "auto")))
 		return nn_fail(err, NN_EUSAGE, "--device=%s: several devices go with neither %s",
 			       serve->device, "auto nor --ranks");
+	if (o->access_log && nn_is_stdout(o->access_log))
+		return nn_fail(err, NN_EUSAGE,
+			       "--access-log=%s: stdout is for the address; log to a file",
+			       o->access_log);
 	if (nn_http_check_listen(o->listen, err) < 0)
 		return -1;
 	return check_models(serve, options, err);

@@ -238,7 +238,8 @@ const struct nn_opt nn_serve_opts[] = {
 	  .file = NN_OPT_WRITES,
 	  .help = "append a line of JSON for each answer",
 	  .man = "Its members are time, method, path, status, bytes_in, bytes_out, seconds, model "
-		 "and rows. SIGUSR1 opens the file anew once it was renamed." },
+		 "and rows. SIGUSR1 opens the file anew once it was renamed. Standard output is "
+		 "for the address." },
 	{ .name = "sandbox",
 	  .topic = "Security",
 	  .type = NN_OPT_CHOICE,

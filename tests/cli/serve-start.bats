@@ -77,6 +77,14 @@ first_answer() {
   [ "$(cat keys)" = 'secret predict' ]
 }
 
+@test "serve: the access log does not go to stdout, where the address stands alone" {
+  for file in - /dev/stdout; do
+    run -2 --separate-stderr timeout 20 nn-serve --listen=127.0.0.1:0 --access-log=$file words.st
+    [ "$stderr" = "nn-serve: --access-log=$file: stdout is for the address; log to a file" ]
+    [ -z "$output" ] && [ ! -e ./- ]
+  done
+}
+
 @test "serve: no log is written into a directory of models" {
   mkdir -p served/1 && cp words.st served/1/
   for log in served/log.json served/1/words.st served/1/more; do
