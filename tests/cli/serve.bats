@@ -632,6 +632,7 @@ metric() {
   ask 200 /v1/models/shirts:predict -d '{"instances": [{"size": 1, "colour": "pink"}, {"size": 1, "colour": "grey"}]}'
   ask 400 /v1/models/shirts:predict -d '{"instances": [{"size": 1e39, "colour": "red"}]}'
   [[ $answer == *'found \"1e39\", expected a number that f32 can hold'* ]]
+  ask 200 /v1/models/shirts:null:predict -d '{"instances": [{"size": 1, "colour": "pink"}]}' # is nobody's prediction
   printf 'size,colour\n1,pink\n2,red\n' >pink.csv
   ask 200 /predict/shirts --data-binary @pink.csv
   [ "$(metric 'nn_unseen_total{model="shirts"}')" = 3 ]
@@ -639,6 +640,13 @@ metric() {
   grep -v 'AddressSanitizer' err >warnings
   [ "$(wc -l <warnings)" -eq 1 ]
   [[ $(cat warnings) == 'nn-serve: warning: model "shirts": 2 values of column "colour" were not in the training data'* ]]
+}
+
+@test "serve: nn_expired_total counts the rows that were dropped late" {
+  serve plain.st
+  ask 504 /v2/models/plain/infer -d '{"parameters": {"timeout": 1}, "inputs": [{"name": "input", "shape": [3, 4], "datatype": "FP32", "data": [1,2,3,4,1,2,3,4,1,2,3,4]}]}'
+  [ "$(metric 'nn_expired_total{model="plain"}')" = 3 ]
+  stop
 }
 
 @test "serve: HEAD is answered as GET without a body" {

@@ -68,7 +68,8 @@ static void late_rows_are_dropped(const struct nn_model *model)
 	sem_post(&late->told);
 	ok(state_of(late) == NN_JOB_EXPIRED, "batch: a late request is told so");
 	nn_lane_count(lane, &counts);
-	ok(counts.expired == 1 && counts.waiting == 0, "batch: late requests are counted");
+	ok(counts.expired == 1 && counts.expired_rows == 3 && counts.waiting == 0,
+	   "batch: late requests are counted, and their rows");
 	nn_batcher_close(b);
 }
 

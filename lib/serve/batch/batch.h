@@ -84,6 +84,7 @@ void nn_batcher_clients(struct nn_batcher *batcher, size_t connections);
 /* Counted since the start by all processes, of a lane that is not shared since it was opened. */
 struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
+	uint64_t expired_rows;                                   /* of requests that expired */
 	uint64_t batch_rows; /* in batches: rows less those that expired, failed or wait */
 	size_t clients;      /* the most that were there when a batch was sent, to one process */
 	uint64_t dispatch[NN_DISPATCHES];

@@ -24,6 +24,7 @@ static void add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
 	to->rows += c->rows;
 	to->batches += c->batches;
 	to->expired += c->expired;
+	to->expired_rows += c->expired_rows;
 	to->failed += c->failed;
 	to->full += c->full;
 	to->batch_rows += c->batch_rows;

@@ -81,6 +81,7 @@ static void expire(struct nn_lane *lane, struct nn_job *job)
 		return;
 	job->state = NN_JOB_EXPIRED;
 	lane->counts->expired++;
+	lane->counts->expired_rows += job->rows;
 }
 
 void nn_lane_sweep(struct nn_lane *lane, double now, struct nn_over *over)

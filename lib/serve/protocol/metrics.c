@@ -61,10 +61,10 @@ static void give_counts(struct nn_text *text, const struct nn_metrics_model *mod
 		nn_text_addf(text, "nn_rows_total{model=\"%s\"} %" PRIu64 "\n", models[i].name,
 			     models[i].counts.batch_rows);
 	give_family(text, "nn_expired_total", "counter",
-		    "Requests dropped because their deadline had passed.");
+		    "Rows dropped because the deadline of their request had passed.");
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(text, "nn_expired_total{model=\"%s\"} %" PRIu64 "\n", models[i].name,
-			     models[i].counts.expired);
+			     models[i].counts.expired_rows);
 	give_family(text, "nn_refused_total", "counter",
 		    "Requests refused because the queue was full.");
 	for (size_t i = 0; i < n; i++)

@@ -269,7 +269,7 @@ int nn_query_find(struct nn_query *q)
 
 void nn_query_unseen(struct nn_query *q, uint64_t n, const char *what)
 {
-	if (n == 0)
+	if (n == 0 || q->served->null)
 		return;
 	nn_board_tally(q->protocol->board, q->served->name, NN_TALLY_UNSEEN, n, 0);
 	nn_served_unseen(q->served, what);

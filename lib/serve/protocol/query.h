@@ -123,8 +123,8 @@ int nn_query_find(struct nn_query *query);
 void nn_query_submit(struct nn_query *query, void (*format)(struct nn_query *query));
 /* Lower the deadline to `seconds` after the request began. */
 void nn_query_deadline(struct nn_query *query, double seconds);
-/* Values of text columns that the training data did not have are counted, and told once a version.
- */
+/* Values of text columns that the training data did not have are counted, and told once a version;
+ * those of null models are not. */
 void nn_query_unseen(struct nn_query *query, uint64_t n, const char *what);
 /* A whole JSON document is the body: begin to read it. */
 void nn_query_pull(struct nn_query *query, size_t bytes, bool words);
