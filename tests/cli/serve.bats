@@ -642,6 +642,20 @@ metric() {
   [[ $(cat warnings) == 'nn-serve: warning: model "shirts": 2 values of column "colour" were not in the training data'* ]]
 }
 
+@test "serve: members of an infer request that are null are as if they were not there" {
+  serve plain.st
+  ask 200 /v2/models/plain/infer -d '{"id": null, "parameters": null, "outputs": null, "inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "parameters": null, "data": [1, 2, 3, 4]}]}'
+  jq -e '(has("id") | not) and (.outputs | length) == 1' answer
+  ask 200 /v2/models/plain/infer -d '{"parameters": {"timeout": null}, "outputs": [{"name": "output", "parameters": null}], "inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]}]}'
+  ask 400 /v2/models/plain/infer -d '{"inputs": [{"name": null, "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]}]}'
+  [ "$answer" = '{"error":"an input has no \"name\""}' ]
+  ask 400 /v2/models/plain/infer -d '{"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "data": null}]}'
+  ask 400 /v2/models/plain/infer -d '{"inputs": null}'
+  ask 400 /v2/models/plain/infer -d '{"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "data": [[1, 2], [3, 4]]}]}'
+  [ "$answer" = '{"error":"input \"input\": the data do not have its shape: found lists of [2,2], expected [1,4] or one list of 4"}' ]
+  stop
+}
+
 @test "serve: nn_expired_total counts the rows that were dropped late" {
   serve plain.st
   ask 504 /v2/models/plain/infer -d '{"parameters": {"timeout": 1}, "inputs": [{"name": "input", "shape": [3, 4], "datatype": "FP32", "data": [1,2,3,4,1,2,3,4,1,2,3,4]}]}'

@@ -98,6 +98,29 @@ static int take_data(struct nn_query *q, void *arg)
 	return nn_feed_any(q, false, &t->first, &t->nesting);
 }
 
+static void put_dims(struct nn_text *text, const size_t *dims, unsigned rank)
+{
+	for (unsigned i = 0; i < rank; i++)
+		nn_text_addf(text, "%s%zu", i ? "," : "", dims[i]);
+}
+
+/* As many values as there should be, in other lists. */
+static int fail_nested(struct nn_query *q, const struct tensor *t)
+{
+	struct nn_text found = { 0 }, wanted = { 0 };
+
+	put_dims(&found, t->nesting.size, t->nesting.rank);
+	put_dims(&wanted, t->dims, t->rank);
+	nn_query_fail(q, 400,
+		      "input \"%s\": the data do not have its shape: found lists of [%s], expected "
+		      "[%s] or one list of %zu",
+		      q->served->inputs[t->input].name, found.failed ? "" : found.data,
+		      wanted.failed ? "" : wanted.data, t->count);
+	nn_text_free(&found);
+	nn_text_free(&wanted);
+	return -1;
+}
+
 /* Data are flat or nested as the shape says. */
 static int check_data(struct nn_query *q, const struct tensor *t)
 {
@@ -108,6 +131,8 @@ static int check_data(struct nn_query *q, const struct tensor *t)
 		same = nesting->size[i] == t->dims[i];
 	if (nesting->count == t->count && (same || nesting->rank == 1))
 		return 0;
+	if (nesting->count == t->count)
+		return fail_nested(q, t);
 	return nn_query_fail(
 		q, 400, "input \"%s\": the data (%zu value%s) do not have its shape (%zu value%s)",
 		q->served->inputs[t->input].name, nesting->count, nn_s(nesting->count), t->count,

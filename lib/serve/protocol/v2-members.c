@@ -12,6 +12,8 @@ int nn_v2_take_object(struct nn_query *q, const struct nn_v2_member *members, si
 
 		while (i < n && !nn_pull_is(&q->pull, members[i].name))
 			i++;
+		if (i < n && nn_pull_peek(&q->pull) == NN_PULL_NULL)
+			i = n;
 		if ((i < n ? members[i].take(q, arg) : nn_pull_skip(&q->pull)) < 0)
 			return -1;
 	}

@@ -16,7 +16,7 @@ struct nn_v2_member {
 	int (*take)(struct nn_query *q, void *arg);
 };
 
-/* The object that comes next; members that are not in the list are passed over. */
+/* The object that comes next; members that are not in the list, or are null, are passed over. */
 int nn_v2_take_object(struct nn_query *q, const struct nn_v2_member *members, size_t n, void *arg);
 #define NN_V2_TAKE_OBJECT(q, members, arg) \
 	nn_v2_take_object(q, members, sizeof members / sizeof *members, arg)
