@@ -165,6 +165,8 @@ static void test_keys(void)
 		return;
 	send_bytes("GET", "/v2/health/ready", "", 0);
 	expect(200, NULL, "keys: health needs none");
+	send_bytes("GET", "/v2", "", 0);
+	expect_error(401, "Bearer", "keys: metadata of the server needs one, as that of models");
 	post(V1 "half:predict", "{\"instances\":[1]}");
 	expect_error(401, "Bearer", "keys: inference without one is 401");
 	ok(strstr(http.set, "WWW-Authenticate: Bearer\n") != NULL, "keys: 401 says what is wanted");
@@ -182,6 +184,8 @@ static void test_keys(void)
 	expect(200, NULL, "keys: inference");
 	send_bytes("GET", "/metrics", "", 0);
 	expect(200, NULL, "keys: statistics");
+	send_bytes("GET", "/v2", "", 0);
+	expect(200, NULL, "keys: metadata of the server");
 	post("/v2/repository/models/m/load", "");
 	expect_error(403, "admin", "keys: inference does not imply administration");
 	http.headers = NULL;

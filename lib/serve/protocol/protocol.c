@@ -48,7 +48,7 @@ static const struct route {
 	{ "v1/models/*/metadata", GET, PREDICT, nn_v1_metadata },
 	{ "v1/models/*/versions/#/metadata", GET, PREDICT, nn_v1_metadata },
 	{ "v1/models/*/labels/@/metadata", GET, PREDICT, nn_v1_metadata },
-	{ "v2", GET, OPEN, nn_v2_server },
+	{ "v2", GET, PREDICT, nn_v2_server },
 	{ "v2/models", GET, PREDICT, nn_v2_list },
 	{ "v2/models/stats", GET, PREDICT, nn_v2_stats },
 	{ "v2/models/*", GET, PREDICT, nn_v2_metadata },
