@@ -68,6 +68,7 @@ static _Noreturn void be_worker(const struct workers *w, unsigned number, int fd
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(NN_EFAIL);
+	nn_http_disown(w->bound);
 	close(w->signals);
 	for (unsigned i = 0; i < w->n; i++)
 		if (w->all[i].pid)

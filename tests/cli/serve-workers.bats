@@ -191,6 +191,32 @@ replaced() {
   for i in $pids; do ! kill -0 "$i" 2>/dev/null || return 1; done
 }
 
+@test "serve: a signal that ends the server leaves no file of its Unix socket, one that ends a worker leaves it" {
+  for signal in QUIT ALRM XCPU; do
+    for workers in 1 2; do
+      rm -f ends.socket out
+      env --default-signal=QUIT nn-serve --listen=unix:ends.socket --workers=$workers words.st >out 2>err 3>&- &
+      server=$!
+      for _ in {1..500}; do [ ! -s out ] || break; sleep 0.02; done
+      [ -S ends.socket ]
+      if [ $workers = 2 ]; then
+        worker=$(workers | head -n 1)
+        kill -$signal "$worker"
+        for _ in {1..500}; do ! grep -q "worker $worker was ended" err || break; sleep 0.02; done
+        grep -q "worker $worker was ended" err
+        [ -S ends.socket ]
+        curl -sS -m 20 --unix-socket ends.socket http://localhost/v2/health/live
+      fi
+      kill -$signal $server
+      status=0
+      wait $server || status=$?
+      server=
+      [ "$status" = $((128 + $(kill -l $signal))) ]
+      [ ! -e ends.socket ] || { echo "$signal, $workers"; return 1; }
+    done
+  done
+}
+
 @test "serve: no worker outlives the process that started it" {
   serve --workers=2 words.st
   local pids pid

@@ -70,6 +70,8 @@ bool nn_http_is_passed(void);
 void nn_http_close_passed(void);
 /* Bind and listen; nothing is accepted yet. A port in use or an address not here: NN_EFAIL. */
 int nn_http_open(struct nn_http **http, const struct nn_http_setup *setup, struct nn_error *err);
+/* The file of its Unix socket is another process's, which this one does not remove. */
+void nn_http_disown(struct nn_http *http);
 /* "http://127.0.0.1:8080", "unix:/run/nn.sock"; borrowed */
 const char *nn_http_where(const struct nn_http *http);
 /* Does it listen beyond loopback and Unix sockets? */

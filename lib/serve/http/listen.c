@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/output.h"
 #include "serve/http/loop.h"
 
 enum { BACKLOG = 1024, FIRST_PASSED = 3 };
@@ -92,7 +93,9 @@ static int listen_unix(struct nn_http *http, const char *path, struct nn_error *
 	bound = bind(fd, (struct sockaddr *)&address, sizeof address);
 	umask(mask);
 	if (bound == 0)
-		http->unix_path = strdup(path);
+		http->unix_path = nn_strdup(path, NULL);
+	if (http->unix_path)
+		http->unix_handle = nn_output_remember(http->unix_path);
 	if (bound != 0 || !http->unix_path || listen(fd, BACKLOG) != 0) {
 		nn_fail_errno(err, NN_EFAIL, "cannot listen on %s", path);
 		close(fd);

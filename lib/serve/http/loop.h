@@ -101,7 +101,8 @@ struct nn_http {
 	struct nn_text where, cert, key;
 	int listeners[NN_HTTP_LISTENERS];
 	unsigned n_listeners;
-	char *unix_path; /* removed at close; NULL: none */
+	char *unix_path; /* removed at close, and by signals that end the process; NULL: none */
+	int unix_handle; /* nn_output_remember */
 	bool wide;
 	struct nn_http_loop *loops;
 	unsigned n_loops, n_started;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/output.h"
 #include "base/thread.h"
 #include "serve/http/loop.h"
 
@@ -68,7 +69,7 @@ int nn_http_open(struct nn_http **opened, const struct nn_http_setup *setup, str
 		return nn_fail(err, NN_ENOMEM, "out of memory");
 	http->setup = *setup;
 	atomic_store(&http->holders, 1);
-	http->acceptor_box[0] = http->acceptor_box[1] = -1;
+	http->acceptor_box[0] = http->acceptor_box[1] = http->unix_handle = -1;
 	if (read_tls(http, err) == 0 && nn_http_listen(http, err) == 0 &&
 	    open_loops(http, setup->loops > 0 ? setup->loops : 1, err) == 0) {
 		if (pipe2(http->acceptor_box, O_CLOEXEC | O_NONBLOCK) == 0)
@@ -173,6 +174,13 @@ static void empty_box(struct nn_http *http)
 			close(message.fd);
 }
 
+void nn_http_disown(struct nn_http *http)
+{
+	nn_output_forget(http->unix_handle, http->unix_path);
+	http->unix_path = NULL;
+	http->unix_handle = -1;
+}
+
 size_t nn_http_close(struct nn_http *http)
 {
 	struct nn_http_arrival stop = { -1, false };
@@ -198,7 +206,7 @@ size_t nn_http_close(struct nn_http *http)
 			close(http->acceptor_box[i]);
 	if (http->unix_path)
 		unlink(http->unix_path);
-	free(http->unix_path);
+	nn_http_disown(http);
 	nn_text_free(&http->where);
 	nn_text_free(&http->cert);
 	nn_text_free(&http->key);
