@@ -433,12 +433,13 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 			"no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (nn_train_convert_check(s, err) < 0 || check_folds(s, err) < 0 ||
 	    check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
-	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 || check_text(s, err) < 0 ||
+	    check_batch(s->train, err) < 0 || check_targets(s, err) < 0 ||
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_model_pipe(s, err) < 0 || check_selfcheck(s, err) < 0 ||
 	    check_outputs(s, err) < 0 || check_restarts(s, err) < 0 || check_race(s, err) < 0 ||
 	    nn_check_strategy(s, err) < 0 || nn_streams_check(s, err) < 0 ||
-	    nn_train_replay_check(s, err) < 0 || nn_check_ranks(s, err) < 0)
+	    nn_train_replay_check(s, err) < 0 || nn_check_ranks(s, err) < 0 ||
+	    check_text(s, err) < 0)
 		return -1;
 	return s->std->dry_run ? nn_net_check(s->train->model, err) : 0;
 }
