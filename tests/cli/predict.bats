@@ -562,6 +562,15 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   [ $((many - few)) -gt 15000 ]
 }
 
+@test "predict: a model that memory does not hold is status 4 and named" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the sanitizer takes more than there is"
+  export NN_DEVICE=cpu
+  echo 1 >one
+  nn-train -q -m 'dense 2000, relu, dense 4000, relu, dense ?' --header=no --target=1 --loss=mse --steps=0 -o large.st <(seq 9 | sed 's/.*/&,&/') 2>/dev/null
+  run -4 bash -c 'ulimit -v 45000; nn-predict -t 1 large.st one'
+  [[ $output == "nn-predict: large.st: cannot allocate "*" bytes" ]]
+}
+
 # What is faster is measured, layer by layer; a large weight is packed in pieces.
 @test "predict: --reproducible=no packs a large weight as its layer multiplies it, whatever is faster for a piece" {
   export NN_DEVICE=cpu XDG_CACHE_HOME=$PWD/faster

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +65,7 @@ static int lock_file(struct nn_lock *lock, const char *path, struct nn_error *er
 int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err)
 {
 	struct nn_lock *l = nn_alloc(1, sizeof *l, err);
+	sigset_t all, before;
 	int status = 0;
 
 	if (!l)
@@ -72,8 +75,13 @@ int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err)
 		nn_free(l);
 		return -1;
 	}
+	/* no signal comes between a file that is there and one that is known to be removed */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while ((status = lock_file(l, path, err)) == 0)
 		close(l->fd);
+	l->handle = status < 0 ? -1 : nn_output_remember(l->path);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (status < 0) {
 		if (l->fd >= 0)
 			close(l->fd);
@@ -81,7 +89,6 @@ int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err)
 		nn_free(l);
 		return -1;
 	}
-	l->handle = nn_output_remember(l->path);
 	*lock = l;
 	return 0;
 }
