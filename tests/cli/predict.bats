@@ -567,7 +567,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   export NN_DEVICE=cpu
   echo 1 >one
   nn-train -q -m 'dense 2000, relu, dense 4000, relu, dense ?' --header=no --target=1 --loss=mse --steps=0 -o large.st <(seq 9 | sed 's/.*/&,&/') 2>/dev/null
-  run -4 bash -c 'ulimit -v 45000; nn-predict -t 1 large.st one'
+  run -4 bash -c 'ulimit -v 30000; nn-predict -t 1 large.st one'
   [[ $output == "nn-predict: large.st: cannot allocate "*" bytes" ]]
 }
 
