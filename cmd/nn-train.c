@@ -46,26 +46,18 @@ static bool other_speaks(void)
 	return nn_comm_env_rank() > 0;
 }
 
-/* The plan to stdout; 4 where it exceeds a --memory that was given. */
-static int explain(struct nn_train_setup *setup)
+/* The plan to stdout; 4 where it exceeds a --memory that was given. Outputs are those of the run. */
+static int explain(const struct nn_train_setup *setup)
 {
 	struct nn_text text = { 0 };
 	struct nn_error err = { 0 };
-	struct nn_std_options std = *setup->std;
-	struct nn_tool_log log = { 0 };
 	bool fits = true;
-	int status;
+	int status = nn_train_explain(setup, &text, &fits, &err);
 
-	setup->host.warn = nn_tool_log_warn;
-	setup->host.arg = &log;
-	std.output = NULL; /* which gets a model only */
-	status = nn_tool_log_open(&log, setup->list, &std, &err);
-	if (status == 0)
-		status = nn_train_explain(setup, &text, &fits, &err);
 	if (status == 0)
 		fputs(text.data, stdout);
 	nn_text_free(&text);
-	status = nn_tool_end(nn_tool_log_end(&log, status, &err), &err);
+	status = nn_tool_end(status, &err);
 	return status == 0 && !fits && setup->train->memory ? NN_ENOMEM : status;
 }
 

@@ -234,6 +234,7 @@ T
     run -2 --separate-stderr "$tool" --device=cpu,cuda "${words[@]}"
     [ "$stderr" = "$tool: --device=cpu,cuda: expected one device; nn-serve alone takes several" ] || { echo "$stderr"; return 1; }
   done
+  [[ " ${tools[*]} " == *' nn-serve '* ]] || return 0
   for devices in auto,cuda 'cpu,cuda --ranks=2' cuda,cuda:1,cuda:2,cuda:3,cpu; do
     # shellcheck disable=SC2086 # words
     run -2 --separate-stderr nn-serve --device=$devices m.st
