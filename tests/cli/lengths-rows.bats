@@ -9,7 +9,7 @@ setup_file() {
   begin_lengths data
   nn-train -q -m 'input ?x2, lstm 5, last, dense ?' padded.npz --epochs=2 -b 16 -o rows.st
   nn-train -q -m 'input ?x2, gru 5, dense ?' steps.npz --epochs=2 -b 16 -o steps.st
-  long=[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]
+  long='[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]'
   printf '%s\n' '{"x":[],"y":0}' "$(sed -n 1p rows.jsonl)" '{"x":[1,2],"y":0}' '{"x":null}' "$(sed -n 2p rows.jsonl)" '[1' \
     '{"x":"long"}' "{\"x\":[$long],\"y\":1}" '{"x":[[1,2,3]],"y":1}' '{"y":1}' "$(sed -n 3,40p rows.jsonl)" '{"x":[[1,1e99]],"y":1}' >bad.jsonl
   "${PYTHON:-python3}" - <<'PYTHON'
