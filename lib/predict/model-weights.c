@@ -78,7 +78,9 @@ int nn_model_load_weights(struct nn_model *model, const struct nn_model_source *
 					    .last = model->part.last };
 
 	if (nn_graph_bind(&model->weights, model->program, &options, err) < 0)
-		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
+		return err->code != NN_ENOMEM
+			       ? -1
+			       : nn_fail_at(err, "%s", source->path ? source->path : "-m");
 	if (source->params)
 		return nn_graph_load(model->weights, source->params, err);
 	model->threads = source->threads;
