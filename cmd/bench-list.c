@@ -11,7 +11,7 @@ static const struct nn_opt_table tables[] = {
 };
 
 static const struct nn_opt_word verbs[] = {
-#define NN_VERB(name, operands, fewest, most, options, help) { #name, operands, help },
+#define NN_VERB(name, operands, fewest, most, each, check, options, help) { #name, operands, help },
 #include "bench/verbs.def"
 #undef NN_VERB
 	{ NULL, NULL, NULL },

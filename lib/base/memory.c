@@ -73,12 +73,14 @@ size_t nn_memory_page(size_t bytes)
 
 void nn_memory_sparse(void *memory, size_t bytes, bool sparse)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
-		  begin = ((uintptr_t)memory + page - 1) / page * page;
+	uintptr_t page, begin;
 
-	if (bytes >= HUGE_FROM)
-		madvise((void *)begin, ((uintptr_t)memory + bytes - begin) / page * page,
-			sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+	if (bytes < HUGE_FROM)
+		return;
+	page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	begin = ((uintptr_t)memory + page - 1) / page * page;
+	madvise((void *)begin, ((uintptr_t)memory + bytes - begin) / page * page,
+		sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 void *nn_alloc(size_t n, size_t size, struct nn_error *err)

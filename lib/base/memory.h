@@ -33,8 +33,8 @@ void nn_free(void *memory); /* NULL allowed */
  */
 void nn_memory_returns(void);
 /*
- * A block that is used here and there alone, for now: small pages, where large blocks have huge
- * ones, each of which the system clears first. Changes nothing but that.
+ * From now on a block has small pages, because it is used here and there alone, or huge ones again,
+ * each of which the system clears first. Only large blocks have these.
  */
 void nn_memory_sparse(void *memory, size_t bytes, bool sparse);
 /* Bytes that become resident at once where a block of this size is touched. */

@@ -9,8 +9,6 @@
 #include "device/products.h"
 #include "bench/bench.h"
 #include "bench/model.h"
-#include "data/picture/samples.h"
-#include "model/weights.h"
 
 #define BUSY 0.05 /* of the time that threads waited: figures are no longer this machine's */
 
@@ -40,17 +38,13 @@ static const struct nn_bench_verb *find(const char *name, struct nn_error *err)
 	return NULL;
 }
 
-/* Operands are models, or their text, or data. */
 static int check_files(const struct nn_bench_setup *setup, const struct nn_bench_verb *verb, int n,
 		       char **operands, struct nn_error *err)
 {
-	bool data = strncmp(verb->operands, "DATA", 4) == 0;
 	struct nn_file_use files[NN_BENCH_OPERANDS];
 
 	for (int i = 0; i < n; i++)
-		files[i] = (struct nn_file_use){ .path = operands[i],
-						 .each = data ? nn_samples_each_file
-							      : nn_weights_each_file };
+		files[i] = (struct nn_file_use){ .path = operands[i], .each = verb->each };
 	return nn_files_check(setup->list, files, (size_t)n, err);
 }
 
@@ -67,29 +61,11 @@ static int check_options(const struct nn_bench_setup *setup, const struct nn_opt
 	return 0;
 }
 
-static int check_model(const struct nn_bench_setup *setup, int n, char **operands,
-		       struct nn_error *err)
+int nn_model_operand_check(const struct nn_bench_setup *setup, int n, char **operands,
+			   struct nn_error *err)
 {
 	(void)n;
 	return setup->std->dry_run ? nn_bench_model_check(operands[0], err) : 0;
-}
-
-/* What can be told of a verb's operands, and of its options beside them, before it runs. */
-static int check_operands(const struct nn_bench_setup *setup, const struct nn_bench_verb *verb,
-			  int n, char **operands, struct nn_error *err)
-{
-	static const struct {
-		const char *operands;
-		int (*check)(const struct nn_bench_setup *setup, int n, char **operands,
-			     struct nn_error *err);
-	} checks[] = { { "MODEL", check_model },
-		       { "URL", nn_load_check },
-		       { "[OP[:SHAPE]|MODEL]...", nn_ops_check } };
-
-	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-		if (strcmp(verb->operands, checks[i].operands) == 0)
-			return checks[i].check(setup, n, operands, err);
-	return 0;
 }
 
 int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)
@@ -113,7 +89,7 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return -1;
 	if (check_files(setup, verb, n - 1, words + 1, err) < 0)
 		return -1;
-	return check_operands(setup, verb, n - 1, words + 1, err);
+	return verb->check ? verb->check(setup, n - 1, words + 1, err) : 0;
 }
 
 int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)

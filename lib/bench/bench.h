@@ -78,9 +78,18 @@ struct nn_bench {
 	char doing[80]; /* what the next measurements are of, for who waits for a row */
 };
 
+/*
+ * What can be told of a verb's operands, and of the options that go with them, before it runs:
+ * NN_EUSAGE. A model is read with --dry-run alone.
+ */
+typedef int nn_bench_operands(const struct nn_bench_setup *setup, int n, char **operands,
+			      struct nn_error *err);
+
 struct nn_bench_verb {
 	const char *name, *operands; /* "run", "MODEL" */
 	int fewest, most;            /* operands */
+	nn_file_each *each;          /* what an operand names besides a file; NULL: nothing */
+	nn_bench_operands *check;    /* NULL: nothing can be told */
 	/* those of nn_bench_opts and nn_data_opts it uses besides --to and --time: "batch mode" */
 	const char *options;
 	const char *help;
@@ -104,16 +113,11 @@ int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct
 struct nn_device;
 struct nn_bench_model;
 
-#define NN_VERB(name, operands, fewest, most, options, help) \
+#define NN_VERB(name, operands, fewest, most, each, check, options, help) \
 	int nn_verb_##name(struct nn_bench *bench, int n, char **words, struct nn_error *err);
 #include "bench/verbs.def"
 #undef NN_VERB
-/*
- * Operands of load and ops, and the options that go with them: NN_EUSAGE. A model is read with
- * --dry-run alone.
- */
-int nn_load_check(const struct nn_bench_setup *setup, int n, char **operands, struct nn_error *err);
-int nn_ops_check(const struct nn_bench_setup *setup, int n, char **operands, struct nn_error *err);
+nn_bench_operands nn_model_operand_check, nn_load_check, nn_ops_check;
 
 /* Was the run told to end? The verb then returns 0. */
 bool nn_bench_stopped(const struct nn_bench *bench);

@@ -4,6 +4,8 @@
 #include "bench/bench.h"
 #include "bench/load.h"
 #include "data/augment/augment.h"
+#include "data/picture/samples.h"
+#include "model/weights.h"
 
 #define AT(member) offsetof(struct nn_bench_options, member)
 
@@ -200,8 +202,8 @@ const struct nn_opt nn_bench_opts[] = {
 };
 
 const struct nn_bench_verb nn_bench_verbs[] = {
-#define NN_VERB(name, operands, fewest, most, options, help) \
-	{ #name, operands, fewest, most, options, help, nn_verb_##name },
+#define NN_VERB(name, operands, fewest, most, each, check, options, help) \
+	{ #name, operands, fewest, most, each, check, options, help, nn_verb_##name },
 #include "bench/verbs.def"
 #undef NN_VERB
 	{ .name = NULL },

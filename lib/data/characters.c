@@ -63,27 +63,48 @@ static const struct nn_source_ops characters = { .fill_input = fill_input,
 
 /* ---- reading ---- */
 
+int nn_text_check(const struct nn_text_use *use, enum nn_code code, struct nn_error *err)
+{
+	if (use->apart)
+		return nn_fail(err, code,
+			       "%s: a text has no targets but the characters that come next",
+			       use->file);
+	if (use->inputs > 1 || use->targets != 1)
+		return nn_fail(err, code,
+			       "%s: a text has one input and one target, the model has %zu and %zu",
+			       use->file, use->inputs, use->targets);
+	if (use->numbers)
+		return nn_fail(err, code, "%s: characters are classes, the loss wants numbers",
+			       use->file);
+	if (!use->embedded)
+		return nn_fail(err, code,
+			       "%s: --window reads characters, which an embedding has to take, as "
+			       "in 'embedding 32, ...'",
+			       use->file);
+	if (use->target)
+		return nn_fail(err, code,
+			       "%s: is text without columns, so --target=%.60s is not in it",
+			       use->file, use->target);
+	return 0;
+}
+
 static int check_model(const struct nn_dataset *ds, const char *file,
 		       const struct nn_reading *reading, struct nn_error *err)
 {
 	const struct nn_input_schema *known = &ds->schema->inputs[0];
 	const struct nn_want *want = ds->fixed ? NULL : reading->want;
+	const struct nn_text_use use = {
+		.file = file,
+		.apart = !reading->inputs && !ds->lenient,
+		.inputs = ds->schema->n_inputs,
+		.targets = reading->targets || ds->schema->n_inputs > 1 ? ds->schema->n_targets : 1,
+		.numbers = want && want->targets[0].numbers,
+		.embedded = !want || (want->inputs[0].categories && !want->inputs[0].hash),
+		.target = ds->rules.target,
+	};
 
-	if (!reading->inputs && !ds->lenient)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: a text has no targets but the characters that come next", file);
-	if (ds->schema->n_inputs > 1 || (reading->targets && ds->schema->n_targets != 1))
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: a text has one input and one target, the model has %zu and %zu",
-			       file, ds->schema->n_inputs, ds->schema->n_targets);
-	if (want &&
-	    (!want->inputs[0].categories || want->inputs[0].hash || want->targets[0].numbers))
-		return nn_fail(err, NN_EFORMAT,
-			       want->targets[0].numbers
-				       ? "%s: characters are classes, the loss wants numbers"
-				       : "%s: --window reads characters, which an embedding has to "
-					 "take, as in 'embedding 32, ...'",
-			       file);
+	if (nn_text_check(&use, NN_EFORMAT, err) < 0)
+		return -1;
 	if (ds->fixed && !known->characters.n)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: --window reads characters, which the start model has not been "
@@ -93,11 +114,6 @@ static int check_model(const struct nn_dataset *ds, const char *file,
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: --window=%zu, but the start model reads windows of %zu", file,
 			       ds->rules.window, nn_shape_count(&known->shape));
-	if (ds->rules.target)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: is text without columns, so --target=%.60s is "
-			       "not in it",
-			       file, ds->rules.target);
 	return nn_dataset_no_columns(ds, file, reading->want, false, err);
 }
 

@@ -111,6 +111,20 @@ struct nn_want {
 	size_t first;
 };
 
+/*
+ * What a model and the options beside it have to be for a text (--window); code: NN_EUSAGE where
+ * the command line alone tells, NN_EFORMAT where the file had to be read.
+ */
+struct nn_text_use {
+	const char *file;       /* names it */
+	bool apart;             /* targets come from a file of their own */
+	size_t inputs, targets; /* of the model */
+	bool numbers;           /* the loss wants them */
+	bool embedded;          /* an embedding takes the input */
+	const char *target;     /* --target, or NULL */
+};
+int nn_text_check(const struct nn_text_use *use, enum nn_code code, struct nn_error *err);
+
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
 struct nn_dataset;
 

@@ -305,7 +305,9 @@ int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const s
 			  bool targets, struct nn_error *err);
 int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
 			 const struct nn_want_input *want, struct nn_error *err);
-/* Targets among the tensors of a file; alone: the only one needs no name. */
+/* What the array of a target is called; and those among a file's, where alone: one needs no name.
+ */
+const char *nn_dataset_target_array(const struct nn_dataset *ds, size_t target);
 int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
 			      const struct nn_want *want, bool alone, struct nn_error *err);
 int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,

@@ -44,15 +44,11 @@ static int read_weights(struct nn_dataset *ds, const struct nn_st *st, const str
 	return ds->weights ? 0 : -1;
 }
 
-/* Is a target's array called so? (nn_dataset_tensor_targets) */
 static bool is_target(const struct nn_dataset *ds, const char *name)
 {
-	for (size_t i = 0; i < ds->schema->n_targets; i++) {
-		const char *of = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
-
-		if (strcmp(name, of ? of : "y") == 0)
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
+		if (strcmp(name, nn_dataset_target_array(ds, i)) == 0)
 			return true;
-	}
 	return false;
 }
 

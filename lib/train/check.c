@@ -104,23 +104,19 @@ static int check_targets(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
-/* A text has its targets in itself: the characters that come next. */
 static int check_text(const struct nn_train_setup *s, struct nn_error *err)
 {
-	if (!s->data->window)
-		return 0;
-	if (numbers_only(s->train))
-		return nn_fail(err, NN_EUSAGE, "%s: characters are classes, the loss wants numbers",
-			       s->data_path ? s->data_path : "--window");
-	if (s->data->target)
-		return nn_fail(err, NN_EUSAGE,
-			       "%s: is text without columns, so --target=%.60s is not in it",
-			       s->data_path ? s->data_path : "--window", s->data->target);
-	if (s->targets_path && *s->targets_path)
-		return nn_fail(err, NN_EUSAGE,
-			       "%s: a text has no targets but the characters that come next",
-			       s->targets_path);
-	return 0;
+	bool apart = s->targets_path && *s->targets_path;
+	const char *file = apart ? s->targets_path : s->data_path;
+	const struct nn_text_use use = { .file = file ? file : "--window",
+					 .apart = apart,
+					 .inputs = 1,
+					 .targets = 1,
+					 .numbers = numbers_only(s->train),
+					 .embedded = true,
+					 .target = s->data->target };
+
+	return s->data->window ? nn_text_check(&use, NN_EUSAGE, err) : 0;
 }
 
 static int check_held_out(const struct nn_train_options *o, struct nn_error *err)

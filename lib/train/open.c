@@ -59,20 +59,15 @@ static int take_stored_device(struct nn_train *t, struct nn_error *err)
 static int check_text(const struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_net *net = t->task.net;
+	const struct nn_text_use use = {
+		.file = t->setup.data_path,
+		.inputs = nn_net_n_inputs(net),
+		.targets = nn_net_n_outputs(net),
+		.embedded = nn_net_input(net, 0)->categories && !nn_net_input(net, 0)->hash,
+	};
 
-	if (!t->setup.data->window || t->task.from_file)
-		return 0;
-	if (nn_net_n_inputs(net) > 1 || nn_net_n_outputs(net) > 1)
-		return nn_fail(err, NN_EUSAGE,
-			       "%s: a text has one input and one target, the model has %zu and %zu",
-			       t->setup.data_path, nn_net_n_inputs(net), nn_net_n_outputs(net));
-	if (!nn_net_input(net, 0)->categories || nn_net_input(net, 0)->hash)
-		return nn_fail(
-			err, NN_EUSAGE,
-			"%s: --window reads characters, which an embedding has to take, as in "
-			"'embedding 32, ...'",
-			t->setup.data_path);
-	return 0;
+	return t->setup.data->window && !t->task.from_file ? nn_text_check(&use, NN_EUSAGE, err)
+							   : 0;
 }
 
 int nn_train_open_model(struct nn_train *t, struct nn_error *err)

@@ -32,6 +32,17 @@ serve() {
   return 1
 }
 
+# said PATTERN: a line of it comes on the server's standard error
+said() {
+  local i
+  for ((i = 0; i < 500; i++)); do
+    ! grep "$1" err || return 0
+    sleep 0.02
+  done
+  cat err
+  return 1
+}
+
 # stop [SIGNAL]: the server ends, with status 0
 stop() {
   kill "-${1:-TERM}" "$server"

@@ -188,18 +188,9 @@ int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struc
 	return 0;
 }
 
-int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
-		       enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+int nn_array_for_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
+			enum nn_dtype real, struct nn_error *err)
 {
-	return nn_array_of_steps(a, place, tensor, NULL, real, nan_allowed, err);
-}
-
-int nn_array_of_steps(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
-		      const size_t *ends, enum nn_dtype real, bool nan_allowed,
-		      struct nn_error *err)
-{
-	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape),
-				  nan_allowed,   ends };
 	size_t n = nn_shape_count(&tensor->shape), bytes;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real),
@@ -209,17 +200,29 @@ int nn_array_of_steps(struct nn_array *a, const char *place, const struct nn_st_
 	if (tensor->shape.rank == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found a single value without dimensions, expected rows", place);
-	if (a->dtype == NN_U8)
+	if (a->dtype == NN_U8 || tensor->dtype == real)
 		return 0;
-	if (tensor->dtype == real)
-		return nn_samples_convert(&how, tensor->data, n, (void *)tensor->data, err);
 	if (!nn_mul(n, nn_dtype_size(real), &bytes))
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", place,
 			       n);
 	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
 		return -1;
 	a->data = a->block.data;
-	return nn_samples_convert(&how, tensor->data, n, a->block.data, err);
+	return 0;
+}
+
+int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
+		       enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+{
+	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape),
+				  nan_allowed,   NULL };
+
+	if (nn_array_for_tensor(a, place, tensor, real, err) < 0)
+		return -1;
+	return a->dtype == NN_U8
+		       ? 0
+		       : nn_samples_convert(&how, tensor->data, nn_shape_count(&tensor->shape),
+					    (void *)a->data, err);
 }
 
 const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place,

@@ -43,10 +43,11 @@ int nn_array_read_values(struct nn_array *array, struct nn_input *input,
 /* A tensor of an open file, as samples (place: "FILE: tensor"). st has to outlive the array. */
 int nn_array_of_tensor(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
 		       enum nn_dtype real, bool nan_allowed, struct nn_error *err);
-/* The same of steps one after another, ends as struct nn_samples has them. */
-int nn_array_of_steps(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
-		      const size_t *ends, enum nn_dtype real, bool nan_allowed,
-		      struct nn_error *err);
+/* The same, its values, unless they are bytes, still to be converted: nn_samples_convert, to data.
+ */
+int nn_array_for_tensor(struct nn_array *array, const char *place,
+			const struct nn_st_tensor *tensor, enum nn_dtype real,
+			struct nn_error *err);
 
 /*
  * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the

@@ -207,15 +207,22 @@ static int set_tensor_target(struct nn_dataset *ds, size_t i, const char *place,
 	return status;
 }
 
+const char *nn_dataset_target_array(const struct nn_dataset *ds, size_t target)
+{
+	const char *name = ds->schema->targets[target].name;
+
+	return ds->schema->n_targets > 1 && name ? name : "y";
+}
+
 int nn_dataset_tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
 			      const struct nn_want *want, bool alone, struct nn_error *err)
 {
 	char place[300], quoted[NN_QUOTED];
 
 	for (size_t i = 0; i < ds->schema->n_targets; i++) {
-		const char *name = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
-		const struct nn_st_tensor *t = nn_tensor_for(
-			st, file, name, "y", alone && ds->schema->n_targets == 1, err);
+		const struct nn_st_tensor *t =
+			nn_tensor_for(st, file, nn_dataset_target_array(ds, i), NULL,
+				      alone && ds->schema->n_targets == 1, err);
 
 		if (!t)
 			return -1;

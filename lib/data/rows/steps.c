@@ -33,7 +33,7 @@ static int open_lines(struct nn_rows *r, bool targets, struct nn_error *err)
 	if (!r->steps || !r->whole || nn_sequences_new(r->whole, err) < 0 ||
 	    nn_line_reader_open(&r->steps->reader, r->whole, r->input, &reading, err) < 0)
 		return -1;
-	return r->keep ? nn_keep_names(&r->kept, r->keep, err) : 0;
+	return r->keep ? nn_keep_init(&r->kept, NULL, r->keep, err) : 0;
 }
 
 /* What is kept are members of the first line, as of tables the columns are. */

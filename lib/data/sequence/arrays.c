@@ -137,10 +137,11 @@ static int take_categories(struct nn_dataset *ds, const char *place,
 
 		row.data = (const char *)source->data +
 			   begin * source->stride * nn_dtype_size(source->dtype);
-		if (nn_dataset_find_bad_category(&row, nn_sequence_length(ds->sequences, r),
-						 row.stride, most, &count, &step, &value) &&
-		    (bad_category(ds, begin + step, value, most, place, err),
-		     nn_dataset_pass(ds, r, true, err)) < 0)
+		if (!nn_dataset_find_bad_category(&row, nn_sequence_length(ds->sequences, r),
+						  row.stride, most, &count, &step, &value))
+			continue;
+		bad_category(ds, begin + step, value, most, place, err);
+		if (nn_dataset_pass(ds, r, true, err) < 0)
 			return -1;
 	}
 	if (want)
@@ -167,7 +168,7 @@ static int convert_rows(struct nn_dataset *ds, struct nn_array *a, const char *p
 {
 	const struct nn_sequences *s = ds->sequences;
 	size_t step = nn_sequences_step(ds), from = nn_dtype_size(steps->dtype),
-	       to = nn_dtype_size(ds->dtype), bytes;
+	       to = nn_dtype_size(ds->dtype);
 	struct nn_samples how = { steps->dtype,
 				  ds->dtype,
 				  place,
@@ -176,17 +177,13 @@ static int convert_rows(struct nn_dataset *ds, struct nn_array *a, const char *p
 				  nn_dataset_nan_allowed(ds, s->input),
 				  (const size_t *)s->ends.data };
 
-	*a = (struct nn_array){ .dtype = ds->dtype, .shape = steps->shape };
-	if (!nn_mul(nn_shape_count(&steps->shape), to, &bytes))
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for its values", place);
-	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
+	if (nn_array_for_tensor(a, place, steps, ds->dtype, err) < 0)
 		return -1;
-	a->data = a->block.data;
-	for (size_t r = 0; r < ds->rows; r++) {
+	for (size_t r = 0; a->dtype != NN_U8 && r < ds->rows; r++) {
 		how.first = nn_sequence_begin(s, r) * step;
 		if (nn_samples_convert(&how, (const char *)steps->data + how.first * from,
 				       nn_sequence_length(s, r) * step,
-				       (char *)a->block.data + how.first * to, err) < 0 &&
+				       (char *)(uintptr_t)a->data + how.first * to, err) < 0 &&
 		    nn_dataset_pass(ds, r, true, err) < 0)
 			return -1;
 	}
@@ -209,12 +206,8 @@ static int take_values(struct nn_dataset *ds, const char *place, const struct nn
 			      step * nn_dtype_size(tensor->dtype), &room, err);
 		packed.data = room.data;
 	}
-	if (status == 0 && ds->passes && nn_sample_type(tensor->dtype, ds->dtype) != NN_U8)
+	if (status == 0)
 		status = convert_rows(ds, &input->array, place, &packed, err);
-	else if (status == 0)
-		status = nn_array_of_steps(&input->array, place, &packed,
-					   (const size_t *)ds->sequences->ends.data, ds->dtype,
-					   nn_dataset_nan_allowed(ds, ds->sequences->input), err);
 	if (status == 0 && input->array.data == room.data && room.data) {
 		input->array.block = room;
 		room = (struct nn_block){ 0 };

@@ -26,7 +26,7 @@ static const char *target_name(const struct nn_dataset *ds, const struct nn_read
 		return ds->rules.target;
 	if (schema->columns && schema->n_columns == 1 && schema->columns[0])
 		return schema->columns[0];
-	return ds->schema->n_targets > 1 && schema->name ? schema->name : "y";
+	return nn_dataset_target_array(ds, i);
 }
 
 static int open_target(struct nn_line_reader *l, const struct nn_reading *reading, size_t i,

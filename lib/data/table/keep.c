@@ -6,17 +6,12 @@
 #include "data/table/keep.h"
 #include "data/table/lines.h"
 
-static int find(struct nn_keep *keep, const struct nn_table *t, const struct nn_field *name,
+static int find(const struct nn_table *t, const struct nn_field *name, size_t *column,
 		struct nn_error *err)
 {
-	size_t *column = &keep->columns[keep->n];
-
 	if (nn_table_find(t, name->text, name->length, column, err) < 0)
 		return -1;
-	if (*column == t->width)
-		return nn_table_no_column(t, "--keep", name, err);
-	keep->names[keep->n] = nn_strndup(name->text, name->length, err);
-	return keep->names[keep->n++] ? 0 : -1;
+	return *column == t->width ? nn_table_no_column(t, "--keep", name, err) : 0;
 }
 
 int nn_keep_init(struct nn_keep *keep, const struct nn_table *t, const char *list,
@@ -31,25 +26,13 @@ int nn_keep_init(struct nn_keep *keep, const struct nn_table *t, const char *lis
 	keep->names = nn_alloc(names.n, sizeof *keep->names, err);
 	if (!keep->columns || !keep->names)
 		status = -1;
-	for (size_t i = 0; status == 0 && i < names.n; i++)
-		status = find(keep, t, &names.name[i], err);
-	nn_columns_free(&names);
-	return status;
-}
-
-int nn_keep_names(struct nn_keep *keep, const char *list, struct nn_error *err)
-{
-	struct nn_columns names;
-	int status = nn_columns_parse(&names, list, err);
-
-	if (status < 0)
-		return -1;
-	keep->names = nn_alloc(names.n, sizeof *keep->names, err);
-	if (!keep->names)
-		status = -1;
 	for (size_t i = 0; status == 0 && i < names.n; i++) {
-		keep->names[i] = nn_strndup(names.name[i].text, names.name[i].length, err);
-		status = keep->names[keep->n++] ? 0 : -1;
+		const struct nn_field *name = &names.name[i];
+
+		status = t ? find(t, name, &keep->columns[i], err) : 0;
+		if (status == 0 &&
+		    !(keep->names[keep->n++] = nn_strndup(name->text, name->length, err)))
+			status = -1;
 	}
 	nn_columns_free(&names);
 	return status;

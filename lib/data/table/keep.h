@@ -14,12 +14,13 @@ struct nn_keep {
 	char **names; /* [n] of the header, or as they were asked for */
 };
 
-/* "COLUMN,...": names, or numbers from 1 where there is no header. */
+/*
+ * "COLUMN,...": names, or numbers from 1 where there is no header. table NULL: members of lines
+ * that no table holds, whose columns mean nothing.
+ */
 int nn_keep_init(struct nn_keep *keep, const struct nn_table *table, const char *list,
 		 struct nn_error *err);
-/* The same of lines that no table holds, which have members by name; and those of one: NULL has
- * none. */
-int nn_keep_names(struct nn_keep *keep, const char *list, struct nn_error *err);
+/* Add the members of such a line; of NULL empty texts. */
 struct nn_json;
 void nn_keep_members(const struct nn_keep *keep, const struct nn_json *object,
 		     struct nn_text *text);
